@@ -1,0 +1,1 @@
+//! Identity: from the bytes of a record to its event keys.

@@ -1,0 +1,1 @@
+//! Journal: the entry codec.

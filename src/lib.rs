@@ -1,0 +1,13 @@
+//! oncegate lets each event of a Kafka topic through exactly once.
+//!
+//! The map of the house:
+//!
+//! | room | what it is for | what it must not know |
+//! | --- | --- | --- |
+//! | [`identity`] | strict JSON, recipes, normalizers, event keys, content digests | clock, IO, async, logging, every other room |
+//! | [`gate`] | records, windows, verdicts, batches | clock, IO, async, logging, `journal` and all below |
+//! | [`journal`] | the entry codec and the hash chain | clock, IO, async, logging |
+
+pub mod gate;
+pub mod identity;
+pub mod journal;
