@@ -20,11 +20,7 @@ fn answers(result: Result<Events<'_>, Rejection>) -> Vec<Result<String, String>>
         Err(rejection) => vec![Err(rejection.reason.to_string())],
         Ok(events) => events
             .iter()
-            .map(|event| {
-                event
-                    .map(|e| e.key_text())
-                    .map_err(|r| r.reason.to_string())
-            })
+            .map(|event| event.map(|e| e.key_text()).map_err(|r| r.reason.to_string()))
             .collect(),
     }
 }
@@ -46,10 +42,7 @@ fn every_vector_has_its_right_answer() {
     let file: Value = serde_json::from_str(include_str!("vectors/keys.json")).unwrap();
     let (mut passed, mut failed) = (0, Vec::new());
     for vector in file["vectors"].as_array().unwrap() {
-        let (id, recipe) = (
-            vector["id"].as_str().unwrap(),
-            vector["recipe"].as_str().unwrap(),
-        );
+        let (id, recipe) = (vector["id"].as_str().unwrap(), vector["recipe"].as_str().unwrap());
         let Some(mut deriver) = deriver(recipe) else {
             continue;
         };
@@ -57,17 +50,11 @@ fn every_vector_has_its_right_answer() {
         let got = answers(deriver.derive(document.as_bytes()));
         match got == expected(vector) {
             true => passed += 1,
-            false => failed.push(format!(
-                "{id} {recipe}: {got:?} instead of {:?}",
-                expected(vector)
-            )),
+            false => {
+                failed.push(format!("{id} {recipe}: {got:?} instead of {:?}", expected(vector)))
+            }
         }
     }
-    assert!(
-        failed.is_empty(),
-        "{} vectors failed:\n{}",
-        failed.len(),
-        failed.join("\n")
-    );
+    assert!(failed.is_empty(), "{} vectors failed:\n{}", failed.len(), failed.join("\n"));
     assert!(passed >= 83, "only {passed} vectors were tried");
 }

@@ -57,10 +57,7 @@ const CONTENT_DOMAIN: &[u8] = b"oncegate content 1\n";
 impl Deriver {
     /// A deriver for one recipe; it allocates as it meets its first records.
     pub fn new(recipe: Arc<Recipe>) -> Deriver {
-        Deriver {
-            recipe,
-            scratch: Scratch::default(),
-        }
+        Deriver { recipe, scratch: Scratch::default() }
     }
 
     /// The recipe by which it derives.
@@ -79,10 +76,7 @@ impl Deriver {
     pub fn derive<'d>(&'d mut self, payload: &[u8]) -> Result<Events<'d>, Rejection> {
         let Deriver { recipe, scratch } = self;
         scratch.derive(recipe, payload)?;
-        Ok(Events {
-            answers: &scratch.answers,
-            prefixes: &scratch.prefixes,
-        })
+        Ok(Events { answers: &scratch.answers, prefixes: &scratch.prefixes })
     }
 }
 
@@ -95,10 +89,7 @@ impl Scratch {
         self.items.clear();
         self.tape.read(payload)?;
         if self.tape.token(0).kind != Kind::Object {
-            return Err(Rejection::at(
-                "",
-                Fault::new(Reason::Json, "the document is an object"),
-            ));
+            return Err(Rejection::at("", Fault::new(Reason::Json, "the document is an object")));
         }
         self.slots.clear();
         self.slots.resize(recipe.fields.len(), NONE);
@@ -118,10 +109,9 @@ impl Scratch {
             encoding: recipe.encoding,
             output: &mut self.output,
         };
-        at.fields(0, &recipe.fields, &self.slots, &mut self.record)
-            .map_err(|(index, fault)| {
-                Rejection::at(recipe.fields[index].pointer.text.as_str(), fault)
-            })?;
+        at.fields(0, &recipe.fields, &self.slots, &mut self.record).map_err(|(index, fault)| {
+            Rejection::at(recipe.fields[index].pointer.text.as_str(), fault)
+        })?;
         let Some(items) = &recipe.items else {
             return self.finish_record(recipe, payload, None);
         };
@@ -187,10 +177,9 @@ impl Scratch {
             encoding: recipe.encoding,
             output: &mut self.output,
         };
-        at.fields(element, &items.fields, &self.slots, &mut self.items)
-            .map_err(|(field, fault)| {
-                Rejection::at(pointer(&items.fields[field].pointer.text), fault)
-            })
+        at.fields(element, &items.fields, &self.slots, &mut self.items).map_err(|(field, fault)| {
+            Rejection::at(pointer(&items.fields[field].pointer.text), fault)
+        })
     }
 
     fn record_of_items(
@@ -209,11 +198,7 @@ impl Scratch {
         self.order.extend(0..count as u32);
         self.write_item_contents(items, payload, list, count);
         if !items.sort.is_empty() {
-            let compare = ItemOrder {
-                items,
-                values: &self.items,
-                bytes: &self.output.bytes,
-            };
+            let compare = ItemOrder { items, values: &self.items, bytes: &self.output.bytes };
             let order = |a: &u32, b: &u32| compare.by_sort(*a, *b).then(a.cmp(b));
             if !self.order.is_sorted_by(|a, b| order(a, b).is_lt()) {
                 self.order.sort_unstable_by(order);
@@ -229,24 +214,16 @@ impl Scratch {
         for index in 0..count {
             let start = self.content.len();
             let element = self.element(list, index);
-            let doc = Document {
-                tape: &self.tape,
-                payload,
-            };
+            let doc = Document { tape: &self.tape, payload };
             self.writer.write(doc, element, &[], &mut self.content);
-            self.item_spans
-                .push((start as u32, self.content.len() as u32));
+            self.item_spans.push((start as u32, self.content.len() as u32));
         }
         let content = |index: u32| {
             let (start, end) = self.item_spans[index as usize];
             &self.content[start as usize..end as usize]
         };
         if !items.sort.is_empty() {
-            let compare = ItemOrder {
-                items,
-                values: &self.items,
-                bytes: &self.output.bytes,
-            };
+            let compare = ItemOrder { items, values: &self.items, bytes: &self.output.bytes };
             self.order.sort_unstable_by(|a, b| {
                 compare
                     .by_sort(*a, *b)
@@ -256,8 +233,7 @@ impl Scratch {
         }
         self.item_contents.clear();
         for (place, index) in self.order.iter().enumerate() {
-            self.item_contents
-                .push(if place == 0 { b'[' } else { b',' });
+            self.item_contents.push(if place == 0 { b'[' } else { b',' });
             self.item_contents.extend_from_slice(content(*index));
         }
         self.item_contents.push(b']');
@@ -285,23 +261,13 @@ impl Scratch {
         encoder.parts(&recipe.layout.record, &[], None, &mut self.preimage);
         let identity: [u8; 32] = Sha256::digest(&self.preimage).into();
         begin_content(&mut self.content, &identity);
-        let doc = Document {
-            tape: &self.tape,
-            payload,
-        };
-        self.writer
-            .write(doc, 0, &self.item_contents, &mut self.content);
+        let doc = Document { tape: &self.tape, payload };
+        self.writer.write(doc, 0, &self.item_contents, &mut self.content);
         let derived = Derived {
             key: EventKey::new(identity),
             digest: digest(&self.content),
             event_time_micros: event_time(recipe, &self.record, &[]),
-            prefix: push_prefix(
-                recipe,
-                &self.record,
-                &[],
-                &self.output.bytes,
-                &mut self.prefixes,
-            ),
+            prefix: push_prefix(recipe, &self.record, &[], &self.output.bytes, &mut self.prefixes),
             item: None,
         };
         self.answers.push(Ok(derived));
@@ -328,8 +294,7 @@ impl Scratch {
                 }
             };
             if let Ok(derived) = &answer {
-                self.identities
-                    .push((*derived.key.as_bytes(), index as u32));
+                self.identities.push((*derived.key.as_bytes(), index as u32));
             }
             self.answers.push(answer);
         }
@@ -357,10 +322,7 @@ impl Scratch {
         encoder.parts(&recipe.layout.item, &self.items, None, &mut self.preimage);
         let identity: [u8; 32] = Sha256::digest(&self.preimage).into();
         begin_content(&mut self.content, &identity);
-        let doc = Document {
-            tape: &self.tape,
-            payload,
-        };
+        let doc = Document { tape: &self.tape, payload };
         self.writer.write(doc, element, &[], &mut self.content);
         let token = self.tape.token(element);
         Derived {
@@ -374,10 +336,7 @@ impl Scratch {
                 &self.output.bytes,
                 &mut self.prefixes,
             ),
-            item: Some(ItemSpan {
-                element: token.start as usize..token.end as usize,
-                array,
-            }),
+            item: Some(ItemSpan { element: token.start as usize..token.end as usize, array }),
         }
     }
 
@@ -386,9 +345,7 @@ impl Scratch {
     fn number_occurrences(&mut self, recipe: &Recipe, items: &Items, payload: &[u8], list: u32) {
         let mut identities = std::mem::take(&mut self.identities);
         let digest_of = |index: u32, answers: &[Result<Derived, Rejection>]| {
-            answers[index as usize]
-                .as_ref()
-                .map_or(ContentDigest::new([0; 16]), |d| d.digest)
+            answers[index as usize].as_ref().map_or(ContentDigest::new([0; 16]), |d| d.digest)
         };
         identities.sort_unstable_by(|a, b| {
             let digests = || digest_of(a.1, &self.answers).cmp(&digest_of(b.1, &self.answers));
@@ -396,19 +353,12 @@ impl Scratch {
         });
         let (mut number, mut before) = (0u64, None);
         for (identity, index) in &identities {
-            number = if before == Some(*identity) {
-                number + 1
-            } else {
-                1
-            };
+            number = if before == Some(*identity) { number + 1 } else { 1 };
             before = Some(*identity);
             self.items.clear();
             // The item was accepted once already, so this cannot fail; if it did, the answer
             // would stand as it is.
-            if self
-                .item(recipe, items, payload, list, *index as usize)
-                .is_err()
-            {
+            if self.item(recipe, items, payload, list, *index as usize).is_err() {
                 continue;
             }
             let encoder = Encoder {
@@ -418,12 +368,7 @@ impl Scratch {
                 list: None,
             };
             self.preimage.clear();
-            encoder.parts(
-                &recipe.layout.item,
-                &self.items,
-                Some(number),
-                &mut self.preimage,
-            );
+            encoder.parts(&recipe.layout.item, &self.items, Some(number), &mut self.preimage);
             if let Ok(derived) = &mut self.answers[*index as usize] {
                 derived.key = EventKey::new(Sha256::digest(&self.preimage).into());
             }
@@ -476,14 +421,9 @@ fn resolve(
         // Both sides are sorted by name, so one walk along them finds all.
         let (mut step, mut member) = (0, 0);
         while step < node.members.len() && member < token.count {
-            let (s, m) = (
-                &node.members[step],
-                tape.members[(token.first + member) as usize],
-            );
-            let order = s
-                .prefix
-                .cmp(&m.prefix)
-                .then_with(|| s.name.as_ref().cmp(tape.name(payload, &m)));
+            let (s, m) = (&node.members[step], tape.members[(token.first + member) as usize]);
+            let order =
+                s.prefix.cmp(&m.prefix).then_with(|| s.name.as_ref().cmp(tape.name(payload, &m)));
             if order.is_eq() {
                 resolve(tape, payload, plan, s.to, m.value, slots, list);
             }
@@ -492,9 +432,8 @@ fn resolve(
         }
     } else if token.kind == Kind::Array {
         for step in &node.members {
-            if let Some(element) = step
-                .index
-                .and_then(|at| tape.elements_of(token).get(at).copied())
+            if let Some(element) =
+                step.index.and_then(|at| tape.elements_of(token).get(at).copied())
             {
                 resolve(tape, payload, plan, step.to, element, slots, list);
             }
@@ -526,9 +465,7 @@ impl Normalizing<'_> {
         values: &mut Vec<Value>,
     ) -> Result<(), (usize, Fault)> {
         for (index, field) in fields.iter().enumerate() {
-            let value = self
-                .field(root, field, slots[index])
-                .map_err(|fault| (index, fault))?;
+            let value = self.field(root, field, slots[index]).map_err(|fault| (index, fault))?;
             values.push(value);
         }
         Ok(())
@@ -537,45 +474,26 @@ impl Normalizing<'_> {
     fn field(&mut self, root: u32, field: &Field, slot: u32) -> Result<Value, Fault> {
         let absent = slot == NONE;
         if field.optional
-            && (if absent {
-                self.leaves_no_trace(root, field)
-            } else {
-                self.is_empty(field, slot)
-            })
+            && (if absent { self.leaves_no_trace(root, field) } else { self.is_empty(field, slot) })
         {
             return Ok(Value::ABSENT);
         }
-        let input = if absent {
-            Input::Other
-        } else {
-            input(self.tape, self.payload, slot)
-        };
+        let input = if absent { Input::Other } else { input(self.tape, self.payload, slot) };
         let start = self.output.bytes.len();
         field.normalizer.apply(input, self.output)?;
         let end = self.output.bytes.len();
         if self.encoding == Encoding::Tuple {
             check_separator(&self.output.bytes[start..end])?;
         }
-        let form = if self.output.plain {
-            Form::Plain
-        } else {
-            Form::Text
-        };
-        Ok(Value {
-            form,
-            start: start as u32,
-            end: end as u32,
-            micros: self.output.micros,
-        })
+        let form = if self.output.plain { Form::Plain } else { Form::Text };
+        Ok(Value { form, start: start as u32, end: end as u32, micros: self.output.micros })
     }
 
     /// An optional member is absent when the first member of its pointer is: an error
     /// declaration without its time is a fault, not an event without a declaration.
     fn leaves_no_trace(&self, root: u32, field: &Field) -> bool {
         field.pointer.segments.len() == 1
-            || !field
-                .pointer
-                .begins_in(self.tape, self.payload, self.tape.token(root))
+            || !field.pointer.begins_in(self.tape, self.payload, self.tape.token(root))
     }
 
     fn is_empty(&self, field: &Field, slot: u32) -> bool {
@@ -610,11 +528,7 @@ impl ItemOrder<'_> {
     fn value(&self, item: u32, field: usize) -> (Form, &[u8]) {
         let value = self.values[item as usize * self.items.fields.len() + field];
         // Whether a text needs escapes has no part in the order.
-        let form = if value.form == Form::Absent {
-            Form::Absent
-        } else {
-            Form::Plain
-        };
+        let form = if value.form == Form::Absent { Form::Absent } else { Form::Plain };
         (form, value.bytes(self.bytes))
     }
 
@@ -659,15 +573,9 @@ impl Encoder<'_> {
             let value = match part.origin {
                 Origin::Field(FieldRef::Record(index)) => self.record[index],
                 Origin::Field(FieldRef::Item(index)) => item[index],
-                Origin::Items => Value {
-                    form: Form::Plain,
-                    ..Value::ABSENT
-                },
+                Origin::Items => Value { form: Form::Plain, ..Value::ABSENT },
                 Origin::Occurrence if occurrence.is_none() => Value::ABSENT,
-                Origin::Occurrence => Value {
-                    form: Form::Plain,
-                    ..Value::ABSENT
-                },
+                Origin::Occurrence => Value { form: Form::Plain, ..Value::ABSENT },
             };
             if value.form == Form::Absent {
                 continue;
@@ -743,9 +651,7 @@ fn push_prefix(
             PrefixPart::Literal(text) => out.push_str(text),
             PrefixPart::Field(at) => {
                 // Normalizers write UTF-8 only, so nothing is lost here.
-                out.push_str(&String::from_utf8_lossy(
-                    value_of(*at, record, item).bytes(bytes),
-                ));
+                out.push_str(&String::from_utf8_lossy(value_of(*at, record, item).bytes(bytes)));
             }
         }
     }

@@ -27,12 +27,7 @@ pub(crate) enum Form {
 }
 
 impl Value {
-    pub const ABSENT: Value = Value {
-        form: Form::Absent,
-        start: 0,
-        end: 0,
-        micros: 0,
-    };
+    pub const ABSENT: Value = Value { form: Form::Absent, start: 0, end: 0, micros: 0 };
 
     pub fn bytes<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
         &bytes[self.start as usize..self.end as usize]
@@ -45,10 +40,7 @@ pub(crate) const SEPARATOR: u8 = b'|';
 
 pub(crate) fn check_separator(bytes: &[u8]) -> Result<(), Fault> {
     match bytes.contains(&SEPARATOR) {
-        true => Err(Fault::new(
-            Reason::Separator,
-            "a field of a tuple does not hold `|`",
-        )),
+        true => Err(Fault::new(Reason::Separator, "a field of a tuple does not hold `|`")),
         false => Ok(()),
     }
 }

@@ -98,12 +98,7 @@ impl Rejection {
     }
 
     pub(crate) fn syntax(rule: &'static str, position: usize) -> Rejection {
-        Rejection {
-            reason: Reason::Json,
-            pointer: "".into(),
-            rule,
-            position: Some(position),
-        }
+        Rejection { reason: Reason::Json, pointer: "".into(), rule, position: Some(position) }
     }
 
     /// The JSON pointer as the recipe names it, with the index of an item where there is one
@@ -125,11 +120,7 @@ impl Rejection {
 
 impl fmt::Display for Rejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let pointer = if self.pointer.is_empty() {
-            "document"
-        } else {
-            &self.pointer
-        };
+        let pointer = if self.pointer.is_empty() { "document" } else { &self.pointer };
         match self.position {
             None => write!(f, "{pointer}: {}", self.rule),
             Some(position) => write!(f, "{pointer}: {} (byte {position})", self.rule),

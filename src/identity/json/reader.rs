@@ -19,15 +19,8 @@ impl Tape {
         if payload.len() > MAX_LEN {
             return Err(Rejection::syntax("a document is at most 1 GiB", MAX_LEN));
         }
-        let mut reader = Reader {
-            bytes: payload,
-            at: 0,
-            rule: "",
-            tape: self,
-        };
-        reader
-            .document()
-            .map_err(|Stop| Rejection::syntax(reader.rule, reader.at))
+        let mut reader = Reader { bytes: payload, at: 0, rule: "", tape: self };
+        reader.document().map_err(|Stop| Rejection::syntax(reader.rule, reader.at))
     }
 }
 
@@ -76,14 +69,7 @@ impl Reader<'_> {
     fn push(&mut self, kind: Kind, start: usize, end: usize) -> u32 {
         let index = self.tape.tokens.len() as u32;
         let (start, end) = (start as u32, end as u32);
-        self.tape.tokens.push(Token {
-            kind,
-            mark: Mark::Literal,
-            start,
-            end,
-            first: 0,
-            count: 0,
-        });
+        self.tape.tokens.push(Token { kind, mark: Mark::Literal, start, end, first: 0, count: 0 });
         index
     }
 
@@ -175,9 +161,7 @@ impl Reader<'_> {
         }
         self.sort_members(base)?;
         let first = self.tape.members.len() as u32;
-        self.tape
-            .members
-            .extend_from_slice(&self.tape.open_members[base..]);
+        self.tape.members.extend_from_slice(&self.tape.open_members[base..]);
         self.tape.open_members.truncate(base);
         self.close(token, first, self.tape.members.len() as u32 - first);
         Ok(token)
@@ -189,11 +173,7 @@ impl Reader<'_> {
             return self.fail("the name of a member is due");
         }
         let (start, end, decoded) = self.string()?;
-        let from = if decoded {
-            &self.tape.decoded
-        } else {
-            self.bytes
-        };
+        let from = if decoded { &self.tape.decoded } else { self.bytes };
         let prefix = prefix_of(&from[start..end]);
         self.skip_blanks();
         if self.peek() != b':' {
@@ -202,22 +182,12 @@ impl Reader<'_> {
         self.at += 1;
         self.skip_blanks();
         let value = self.value(depth)?;
-        Ok(Member {
-            prefix,
-            start: start as u32,
-            end: end as u32,
-            decoded,
-            value,
-        })
+        Ok(Member { prefix, start: start as u32, end: end as u32, decoded, value })
     }
 
     /// Sorts the members of the object that closes, which also finds a repeated name.
     fn sort_members(&mut self, base: usize) -> Step<()> {
-        let Tape {
-            open_members,
-            decoded,
-            ..
-        } = &mut *self.tape;
+        let Tape { open_members, decoded, .. } = &mut *self.tape;
         let members = &mut open_members[base..];
         let order = |a: &Member, b: &Member| {
             a.prefix
@@ -235,10 +205,7 @@ impl Reader<'_> {
         } else {
             members.sort_unstable_by(order);
         }
-        match members
-            .windows(2)
-            .any(|pair| order(&pair[0], &pair[1]).is_eq())
-        {
+        match members.windows(2).any(|pair| order(&pair[0], &pair[1]).is_eq()) {
             true => self.fail("a member is repeated in the object that ends here"),
             false => Ok(()),
         }
@@ -267,9 +234,7 @@ impl Reader<'_> {
             }
         }
         let first = self.tape.elements.len() as u32;
-        self.tape
-            .elements
-            .extend_from_slice(&self.tape.open_elements[base..]);
+        self.tape.elements.extend_from_slice(&self.tape.open_elements[base..]);
         self.tape.open_elements.truncate(base);
         self.close(token, first, self.tape.elements.len() as u32 - first);
         Ok(token)
@@ -339,9 +304,7 @@ impl Reader<'_> {
             match self.peek() {
                 byte @ (b'"' | b'\\') => {
                     self.check_utf8(from, self.at)?;
-                    self.tape
-                        .decoded
-                        .extend_from_slice(&self.bytes[from..self.at]);
+                    self.tape.decoded.extend_from_slice(&self.bytes[from..self.at]);
                     if byte == b'"' {
                         break;
                     }
@@ -392,9 +355,7 @@ impl Reader<'_> {
         match char::from_u32(code) {
             Some(c) => {
                 let mut utf8 = [0; 4];
-                self.tape
-                    .decoded
-                    .extend_from_slice(c.encode_utf8(&mut utf8).as_bytes());
+                self.tape.decoded.extend_from_slice(c.encode_utf8(&mut utf8).as_bytes());
                 Ok(())
             }
             None => self.fail(LONE),

@@ -111,11 +111,7 @@ impl Tape {
 
     /// The text of a string or number.
     pub fn text<'a>(&'a self, payload: &'a [u8], token: Token) -> &'a [u8] {
-        let from = if token.kind == Kind::Decoded {
-            &self.decoded
-        } else {
-            payload
-        };
+        let from = if token.kind == Kind::Decoded { &self.decoded } else { payload };
         &from[token.start as usize..token.end as usize]
     }
 

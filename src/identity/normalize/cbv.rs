@@ -43,10 +43,7 @@ impl Cbv {
                 DISPOSITIONS,
             ),
         };
-        let word = [urn, web, curie]
-            .iter()
-            .find_map(|p| text.strip_prefix(*p))
-            .unwrap_or(text);
+        let word = [urn, web, curie].iter().find_map(|p| text.strip_prefix(*p)).unwrap_or(text);
         if let Some(known) = words.iter().find(|known| known.as_bytes() == word) {
             out.bytes.truncate(start);
             out.bytes.extend_from_slice(urn);
@@ -68,9 +65,7 @@ fn is_uri(text: &[u8]) -> bool {
     };
     let (scheme, rest) = (&text[..colon], &text[colon + 1..]);
     scheme.first().is_some_and(u8::is_ascii_alphabetic)
-        && scheme
-            .iter()
-            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'))
+        && scheme.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'))
         && !rest.is_empty()
         && !rest.iter().any(|b| {
             matches!(
@@ -88,10 +83,7 @@ fn in_gs1_namespace(text: &[u8]) -> bool {
         b"http://ref.gs1.org/",
         b"https://ns.gs1.org/",
     ];
-    NAMESPACES.iter().any(|n| {
-        text.get(..n.len())
-            .is_some_and(|t| t.eq_ignore_ascii_case(n))
-    })
+    NAMESPACES.iter().any(|n| text.get(..n.len()).is_some_and(|t| t.eq_ignore_ascii_case(n)))
 }
 
 const BIZ_STEPS: &[&str] = &[

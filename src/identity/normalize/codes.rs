@@ -53,20 +53,14 @@ fn ndc11(text: &[u8]) -> Option<[u8; 11]> {
     }
     let first = text.iter().position(|b| *b == b'-')?;
     let second = first + 1 + text[first + 1..].iter().position(|b| *b == b'-')?;
-    let (mut labeler, product, package) = (
-        &text[..first],
-        &text[first + 1..second],
-        &text[second + 1..],
-    );
+    let (mut labeler, product, package) =
+        (&text[..first], &text[first + 1..second], &text[second + 1..]);
     match (labeler.len(), product.len(), package.len()) {
         (4, 4, 2) | (5, 3, 2) | (5, 4, 1) | (5, 4, 2) => {}
         (6, 4, 2) if labeler[0] == b'0' => labeler = &labeler[1..],
         _ => return None,
     }
-    if ![labeler, product, package]
-        .iter()
-        .all(|s| s.iter().all(u8::is_ascii_digit))
-    {
+    if ![labeler, product, package].iter().all(|s| s.iter().all(u8::is_ascii_digit)) {
         return None;
     }
     digits[5 - labeler.len()..5].copy_from_slice(labeler);
@@ -101,10 +95,7 @@ impl Loinc {
         }
         if mod10(number) != check - b'0' {
             let code = &out.bytes[start..];
-            if !LOINC_EXCEPTIONS
-                .iter()
-                .any(|known| known.as_bytes() == code)
-            {
+            if !LOINC_EXCEPTIONS.iter().any(|known| known.as_bytes() == code) {
                 return Err(Fault::new(Reason::Loinc, LOINC_CHECK));
             }
             out.flag =
@@ -123,11 +114,7 @@ fn mod10(number: &[u8]) -> u8 {
         .enumerate()
         .map(|(place, digit)| {
             let digit = u32::from(digit - b'0');
-            if place % 2 == 0 {
-                digit * 2 / 10 + digit * 2 % 10
-            } else {
-                digit
-            }
+            if place % 2 == 0 { digit * 2 / 10 + digit * 2 % 10 } else { digit }
         })
         .sum();
     ((10 - sum % 10) % 10) as u8

@@ -47,10 +47,7 @@ impl Decimal {
         let parts = parse(text).ok_or(Fault::new(Reason::NotNumber, GRAMMAR))?;
         let scale = i64::from(self.scale);
         if parts.decimals > scale && self.excess == Excess::Refuse {
-            return Err(Fault::new(
-                Reason::Scale,
-                "a number has no more decimals than the scale",
-            ));
+            return Err(Fault::new(Reason::Scale, "a number has no more decimals than the scale"));
         }
         if parts.point > i64::from(MAX_DIGITS) - scale {
             return Err(Fault::new(Reason::Range, RANGE));
@@ -61,9 +58,7 @@ impl Decimal {
         if parts.digit(parts.point + scale) >= b'5' {
             self.round_up(start + 1, out)?;
         }
-        let zero = out.bytes[start + 1..]
-            .iter()
-            .all(|b| matches!(b, b'0' | b'.'));
+        let zero = out.bytes[start + 1..].iter().all(|b| matches!(b, b'0' | b'.'));
         if !parts.negative || (zero && !self.keep_zero_sign) {
             out.bytes.remove(start);
         }
@@ -112,18 +107,11 @@ const RANGE: &str = "a number has at most 28 digits in all";
 impl Parts<'_> {
     /// The digit at a place counted from the first significant one; zero outside.
     fn digit(&self, index: i64) -> u8 {
-        let Some(index) = usize::try_from(index)
-            .ok()
-            .and_then(|i| i.checked_add(self.skip))
-        else {
+        let Some(index) = usize::try_from(index).ok().and_then(|i| i.checked_add(self.skip)) else {
             return b'0';
         };
         let behind = index.wrapping_sub(self.whole.len());
-        self.whole
-            .get(index)
-            .or_else(|| self.fraction.get(behind))
-            .copied()
-            .unwrap_or(b'0')
+        self.whole.get(index).or_else(|| self.fraction.get(behind)).copied().unwrap_or(b'0')
     }
 }
 
@@ -151,19 +139,8 @@ fn parse(text: &[u8]) -> Option<Parts<'_>> {
     let decimals = fraction.len() as i64 - exponent;
     let significant = digits - skip as i64;
     // Zero has no first digit: its point is put where nothing is printed before it.
-    let point = if significant == 0 {
-        0
-    } else {
-        significant - decimals
-    };
-    Some(Parts {
-        negative,
-        whole,
-        fraction,
-        skip,
-        point,
-        decimals,
-    })
+    let point = if significant == 0 { 0 } else { significant - decimals };
+    Some(Parts { negative, whole, fraction, skip, point, decimals })
 }
 
 /// One digit or more, and what follows them.
@@ -182,8 +159,6 @@ fn exponent(text: &[u8]) -> Option<i64> {
     let (digits, []) = take_digits(digits)? else {
         return None;
     };
-    let size = digits
-        .iter()
-        .fold(0i64, |n, d| (n * 10 + i64::from(d - b'0')).min(1 << 40));
+    let size = digits.iter().fold(0i64, |n, d| (n * 10 + i64::from(d - b'0')).min(1 << 40));
     Some(if negative { -size } else { size })
 }

@@ -76,10 +76,7 @@ impl Text {
             Trim::None => text,
             Trim::Unicode | Trim::Python => trim_ascii(text),
         };
-        trimmed
-            .iter()
-            .all(|b| matches!(b, 0x20..=0x7E))
-            .then_some(trimmed)
+        trimmed.iter().all(|b| matches!(b, 0x20..=0x7E)).then_some(trimmed)
     }
 
     #[cold]

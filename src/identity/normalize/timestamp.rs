@@ -114,40 +114,13 @@ const LAST_SECOND: i64 = 7_289_654_399;
 
 fn rfc3339(text: &[u8]) -> Option<Written> {
     let (date_time, rest) = text.split_first_chunk::<19>()?;
-    let [
-        _,
-        _,
-        _,
-        _,
-        b'-',
-        _,
-        _,
-        b'-',
-        _,
-        _,
-        b'T' | b't' | b' ',
-        _,
-        _,
-        b':',
-        _,
-        _,
-        b':',
-        _,
-        _,
-    ] = date_time
+    let [_, _, _, _, b'-', _, _, b'-', _, _, b'T' | b't' | b' ', _, _, b':', _, _, b':', _, _] =
+        date_time
     else {
         return None;
     };
-    let day = days(
-        number(&text[0..4])?,
-        number(&text[5..7])?,
-        number(&text[8..10])?,
-    )?;
-    let second = clock(
-        number(&text[11..13])?,
-        number(&text[14..16])?,
-        number(&text[17..19])?,
-    )?;
+    let day = days(number(&text[0..4])?, number(&text[5..7])?, number(&text[8..10])?)?;
+    let second = clock(number(&text[11..13])?, number(&text[14..16])?, number(&text[17..19])?)?;
     let (micros, finer, rest) = match rest {
         [b'.', rest @ ..] => fraction(rest)?,
         _ => (0, false, rest),
@@ -157,19 +130,12 @@ fn rfc3339(text: &[u8]) -> Option<Written> {
         [sign @ (b'+' | b'-'), h1, h2, b':', m1, m2] => offset(*sign, &[*h1, *h2], &[*m1, *m2])?,
         _ => return None,
     };
-    Some(Written {
-        seconds: day * 86_400 + second,
-        micros,
-        finer,
-        offset_seconds,
-    })
+    Some(Written { seconds: day * 86_400 + second, micros, finer, offset_seconds })
 }
 
 /// A number of ASCII digits only.
 fn number(digits: &[u8]) -> Option<i64> {
-    digits.iter().try_fold(0, |n, d| {
-        d.is_ascii_digit().then(|| n * 10 + i64::from(d - b'0'))
-    })
+    digits.iter().try_fold(0, |n, d| d.is_ascii_digit().then(|| n * 10 + i64::from(d - b'0')))
 }
 
 fn clock(hour: i64, minute: i64, second: i64) -> Option<i64> {
@@ -193,9 +159,7 @@ fn fraction(text: &[u8]) -> Option<(i64, bool, &[u8])> {
     if digits.is_empty() {
         return None;
     }
-    let micros = (0..6).fold(0, |n, i| {
-        n * 10 + digits.get(i).map_or(0, |d| i64::from(d - b'0'))
-    });
+    let micros = (0..6).fold(0, |n, i| n * 10 + digits.get(i).map_or(0, |d| i64::from(d - b'0')));
     Some((micros, digits.iter().skip(6).any(|d| *d != b'0'), rest))
 }
 
@@ -212,11 +176,7 @@ fn days(year: i64, month: i64, day: i64) -> Option<i64> {
         return None;
     }
     // The year begins in March here, so that the leap day is its last.
-    let (y, m) = if month > 2 {
-        (year, month - 3)
-    } else {
-        (year - 1, month + 9)
-    };
+    let (y, m) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let (era, year_of_era) = (y.div_euclid(400), y.rem_euclid(400));
     let day_of_year = (153 * m + 2) / 5 + day - 1;
     Some(

@@ -44,10 +44,7 @@ impl Unit {
             if self.fold {
                 folded.make_ascii_lowercase();
             }
-            let at = self
-                .table
-                .binary_search_by(|(known, _)| known.as_ref().cmp(folded))
-                .ok()?;
+            let at = self.table.binary_search_by(|(known, _)| known.as_ref().cmp(folded)).ok()?;
             Some(&self.table[at].1)
         });
         let refused = self.refuse.iter().any(|r| r.as_ref() == spelling);
@@ -62,10 +59,7 @@ impl Unit {
                 upper(start, out);
                 Ok(())
             }
-            _ => Err(Fault::new(
-                Reason::Unit,
-                "the unit is not in the recipe's table",
-            )),
+            _ => Err(Fault::new(Reason::Unit, "the unit is not in the recipe's table")),
         }
     }
 }
@@ -77,8 +71,7 @@ fn upper(start: usize, out: &mut Output) {
     scratch.push_str(&String::from_utf8_lossy(&out.bytes[start..]));
     out.bytes.truncate(start);
     push_upper(&scratch, &mut out.bytes);
-    out.plain = out.bytes[start..]
-        .iter()
-        .all(|b| matches!(b, 0x20..=0x7E) && !matches!(b, b'"' | b'\\'));
+    out.plain =
+        out.bytes[start..].iter().all(|b| matches!(b, 0x20..=0x7E) && !matches!(b, b'"' | b'\\'));
     out.scratch = scratch;
 }

@@ -23,10 +23,7 @@ pub(super) fn recipe(file: &str, text: &str) -> Built<Recipe> {
     let granularity = needed_choice(
         &mut top,
         "granularity",
-        &[
-            ("record", Granularity::Record),
-            ("items", Granularity::Items),
-        ],
+        &[("record", Granularity::Record), ("items", Granularity::Items)],
     )?;
     let encoding = needed_choice(
         &mut top,
@@ -51,10 +48,8 @@ pub(super) fn recipe(file: &str, text: &str) -> Built<Recipe> {
     let plan = match Plan::new(&fields, items.as_ref(), &content, item_content) {
         Ok(plan) => plan,
         Err(clash) => {
-            return top.error(
-                clash.pointer.at,
-                format!("this pointer cannot stand here: {}", clash.why),
-            );
+            return top
+                .error(clash.pointer.at, format!("this pointer cannot stand here: {}", clash.why));
         }
     };
     let layout = Layout::new(granularity, encoding, &fields, items.as_ref());
@@ -94,17 +89,12 @@ fn needed_choice<T: Copy>(
 fn recipe_name(top: &mut Section<'_, '_>) -> Built<String> {
     let (name, at) = top.needed_text("name")?;
     let fits = |part: &str| {
-        !part.is_empty()
-            && part
-                .bytes()
-                .all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-'))
+        !part.is_empty() && part.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-'))
     };
     match name.split('/').all(fits) {
         true => Ok(name.to_owned()),
-        false => top.error(
-            at,
-            "`name` must be lower-case letters, digits and `-`, with `/` between parts",
-        ),
+        false => top
+            .error(at, "`name` must be lower-case letters, digits and `-`, with `/` between parts"),
     }
 }
 
@@ -123,13 +113,7 @@ fn field(mut section: Section<'_, '_>) -> Built<Field> {
         return section.error(section.at, "`empty_is_absent` needs `optional = true`");
     }
     let normalizer = options::normalizer(&mut section)?;
-    let field = Field {
-        name: name.to_owned(),
-        pointer,
-        normalizer,
-        optional,
-        empty_is_absent,
-    };
+    let field = Field { name: name.to_owned(), pointer, normalizer, optional, empty_is_absent };
     section.finish()?;
     Ok(field)
 }
@@ -139,10 +123,7 @@ fn check_name(section: &Section<'_, '_>, name: &str, at: usize) -> Built<()> {
     let fits = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
     match !name.is_empty() && name.bytes().all(fits) {
         true => Ok(()),
-        false => section.error(
-            at,
-            "a name must be of ASCII letters, digits, `_`, `-` and `.`",
-        ),
+        false => section.error(at, "a name must be of ASCII letters, digits, `_`, `-` and `.`"),
     }
 }
 
@@ -153,10 +134,7 @@ fn pointer(section: &Section<'_, '_>, text: &str, at: usize, star: bool) -> Buil
     };
     let mut segments = Vec::new();
     for segment in rest.split('/') {
-        let escapes = segment
-            .split('~')
-            .skip(1)
-            .all(|after| after.starts_with(['0', '1']));
+        let escapes = segment.split('~').skip(1).all(|after| after.starts_with(['0', '1']));
         if !escapes {
             return section.error(
                 at,
@@ -168,11 +146,7 @@ fn pointer(section: &Section<'_, '_>, text: &str, at: usize, star: bool) -> Buil
         }
         segments.push(segment.replace("~1", "/").replace("~0", "~"));
     }
-    Ok(Pointer {
-        text: text.to_owned(),
-        segments,
-        at,
-    })
+    Ok(Pointer { text: text.to_owned(), segments, at })
 }
 
 fn pointers(section: &mut Section<'_, '_>, key: &'static str) -> Built<Vec<Pointer>> {
@@ -185,10 +159,7 @@ fn pointers(section: &mut Section<'_, '_>, key: &'static str) -> Built<Vec<Point
 }
 
 fn content(section: &mut Section<'_, '_>) -> Built<Content> {
-    Ok(Content {
-        ignore: pointers(section, "ignore")?,
-        unordered: pointers(section, "unordered")?,
-    })
+    Ok(Content { ignore: pointers(section, "ignore")?, unordered: pointers(section, "unordered")? })
 }
 
 fn items(
@@ -229,14 +200,7 @@ fn items(
     let occurrence = occurrence(&mut section, granularity)?;
     let content = content(&mut section)?;
     section.finish()?;
-    Ok(Some(Items {
-        name,
-        pointer,
-        fields,
-        sort,
-        occurrence,
-        content,
-    }))
+    Ok(Some(Items { name, pointer, fields, sort, occurrence, content }))
 }
 
 fn sort(
@@ -281,11 +245,7 @@ fn check_names(
     let mut record: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
     let mut item: Vec<&str> = Vec::new();
     if let Some(items) = items {
-        let target = if granularity == Granularity::Items {
-            &mut record
-        } else {
-            &mut item
-        };
+        let target = if granularity == Granularity::Items { &mut record } else { &mut item };
         target.extend(items.fields.iter().map(|field| field.name.as_str()));
         target.extend(items.occurrence.as_deref());
         if granularity == Granularity::Record {
@@ -295,10 +255,7 @@ fn check_names(
     for names in [&mut record, &mut item] {
         names.sort_unstable();
         if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-            return top.error(
-                0,
-                format!("two parts of the identity are named `{}`", pair[0]),
-            );
+            return top.error(0, format!("two parts of the identity are named `{}`", pair[0]));
         }
     }
     Ok(())
@@ -398,10 +355,8 @@ fn event_time(
             );
         };
         if !matches!(field.normalizer, Normalizer::Timestamp(_)) {
-            return top.error(
-                *at,
-                "`event_time` must name fields with `normalize = \"timestamp\"`",
-            );
+            return top
+                .error(*at, "`event_time` must name fields with `normalize = \"timestamp\"`");
         }
         if field.optional == (place + 1 == names.len()) {
             return top.error(*at, "in `event_time`, all fields but the last must be optional, and the last must not be");

@@ -41,30 +41,21 @@ impl Layout {
     ) -> Layout {
         let record = named(fields, FieldRef::Record);
         let Some(items) = items else {
-            return Layout {
-                record: arranged(encoding, record),
-                item: Vec::new(),
-            };
+            return Layout { record: arranged(encoding, record), item: Vec::new() };
         };
         let mut item = named(&items.fields, FieldRef::Item);
         match granularity {
             Granularity::Record => {
                 let mut record = record;
                 record.push((items.name.as_str(), false, Origin::Items));
-                Layout {
-                    record: arranged(encoding, record),
-                    item: arranged(encoding, item),
-                }
+                Layout { record: arranged(encoding, record), item: arranged(encoding, item) }
             }
             Granularity::Items => {
                 item.splice(0..0, record);
                 if let Some(occurrence) = &items.occurrence {
                     item.push((occurrence.as_str(), true, Origin::Occurrence));
                 }
-                Layout {
-                    record: Vec::new(),
-                    item: arranged(encoding, item),
-                }
+                Layout { record: Vec::new(), item: arranged(encoding, item) }
             }
         }
     }
@@ -74,8 +65,7 @@ type Named<'a> = (&'a str, bool, Origin);
 
 fn named(fields: &[Field], at: fn(usize) -> FieldRef) -> Vec<Named<'_>> {
     let each = fields.iter().enumerate();
-    each.map(|(i, field)| (field.name.as_str(), field.optional, Origin::Field(at(i))))
-        .collect()
+    each.map(|(i, field)| (field.name.as_str(), field.optional, Origin::Field(at(i)))).collect()
 }
 
 /// JSON sorts by name; a tuple puts what may be absent, by name, behind what is always there.

@@ -174,9 +174,7 @@ impl Recipe {
     /// The field that gives the event time, if the recipe declares one. Of a chain of fields it
     /// is the last, which every event has.
     pub fn event_time_field(&self) -> Option<&str> {
-        self.event_time
-            .last()
-            .map(|at| self.field(*at).name.as_str())
+        self.event_time.last().map(|at| self.field(*at).name.as_str())
     }
 
     pub(crate) fn field(&self, at: FieldRef) -> &Field {
@@ -192,7 +190,6 @@ impl Pointer {
     /// Whether the first member that the pointer names is there.
     pub fn begins_in(&self, tape: &Tape, payload: &[u8], root: Token) -> bool {
         let first = self.segments[0].as_bytes();
-        tape.find(payload, root, super::json::prefix_of(first), first)
-            .is_some()
+        tape.find(payload, root, super::json::prefix_of(first), first).is_some()
     }
 }

@@ -20,9 +20,7 @@ const NORMALIZERS: &[(&str, Builder)] = &[
     ("timestamp", |s| Ok(Normalizer::Timestamp(timestamp(s)?))),
     ("unit", |s| Ok(Normalizer::Unit(unit(s)?))),
     ("gtin", |s| {
-        Ok(Normalizer::Gtin(Gtin {
-            check_digit: s.flag("check_digit")?.unwrap_or(true),
-        }))
+        Ok(Normalizer::Gtin(Gtin { check_digit: s.flag("check_digit")?.unwrap_or(true) }))
     }),
     ("serial", |_| Ok(Normalizer::Serial(Serial))),
     ("ndc", |_| Ok(Normalizer::Ndc(Ndc::default()))),
@@ -42,11 +40,7 @@ pub(super) fn normalizer(section: &mut Section<'_, '_>) -> Built<Normalizer> {
 }
 
 fn text(section: &mut Section<'_, '_>) -> Built<Text> {
-    let trims = [
-        ("unicode", Trim::Unicode),
-        ("python", Trim::Python),
-        ("none", Trim::None),
-    ];
+    let trims = [("unicode", Trim::Unicode), ("python", Trim::Python), ("none", Trim::None)];
     Ok(Text {
         trim: section.choice("trim", &trims, Trim::Unicode)?,
         compose: section.choice("form", &[("nfc", true), ("as-sent", false)], true)?,
@@ -61,10 +55,7 @@ fn text(section: &mut Section<'_, '_>) -> Built<Text> {
 }
 
 fn decimal(section: &mut Section<'_, '_>) -> Built<Decimal> {
-    let excesses = [
-        ("refuse", Excess::Refuse),
-        ("round-half-up", Excess::RoundHalfUp),
-    ];
+    let excesses = [("refuse", Excess::Refuse), ("round-half-up", Excess::RoundHalfUp)];
     Ok(Decimal {
         scale: match section.number("scale", 0, 18)? {
             Some(scale) => scale as u8,
@@ -82,11 +73,7 @@ fn timestamp(section: &mut Section<'_, '_>) -> Built<Timestamp> {
         ("microsecond", Precision::Microsecond),
     ];
     Ok(Timestamp {
-        style: section.choice(
-            "style",
-            &[("z", Style::Z), ("offset", Style::Offset)],
-            Style::Z,
-        )?,
+        style: section.choice("style", &[("z", Style::Z), ("offset", Style::Offset)], Style::Z)?,
         precision: section.choice("precision", &precisions, Precision::Microsecond)?,
         finer: section.choice(
             "finer",
@@ -111,9 +98,7 @@ fn unit(section: &mut Section<'_, '_>) -> Built<Unit> {
     let mut table: Vec<Entry> = Vec::new();
     for ((token, at), spellings) in tokens.lists()? {
         if token.is_empty()
-            || !token
-                .bytes()
-                .all(|b| matches!(b, b'!'..=b'~') && !matches!(b, b'"' | b'\\' | b'|'))
+            || !token.bytes().all(|b| matches!(b, b'!'..=b'~') && !matches!(b, b'"' | b'\\' | b'|'))
         {
             return tokens.error(
                 at,
@@ -121,11 +106,7 @@ fn unit(section: &mut Section<'_, '_>) -> Built<Unit> {
             );
         }
         for (spelling, at) in spellings {
-            let folded = if fold {
-                spelling.to_ascii_lowercase()
-            } else {
-                spelling.to_owned()
-            };
+            let folded = if fold { spelling.to_ascii_lowercase() } else { spelling.to_owned() };
             if folded.is_empty() || folded.len() > MAX_SPELLING {
                 return tokens.error(at, "a spelling must have 1 to 64 bytes");
             }
@@ -142,49 +123,29 @@ fn unit(section: &mut Section<'_, '_>) -> Built<Unit> {
     let mut refuse: Vec<Box<[u8]>> = refuse.iter().map(|(r, _)| r.as_bytes().into()).collect();
     refuse.sort();
     refuse.dedup();
-    Ok(Unit {
-        text,
-        table,
-        fold,
-        refuse,
-        unknown,
-    })
+    Ok(Unit { text, table, fold, refuse, unknown })
 }
 
 fn cbv(section: &mut Section<'_, '_>) -> Built<Cbv> {
-    let vocabularies = [
-        ("bizstep", Vocabulary::BizStep),
-        ("disposition", Vocabulary::Disposition),
-    ];
+    let vocabularies = [("bizstep", Vocabulary::BizStep), ("disposition", Vocabulary::Disposition)];
     if section.text("vocabulary")?.is_none() {
         return section.missing("vocabulary");
     }
     let vocabulary = section.choice("vocabulary", &vocabularies, Vocabulary::BizStep)?;
-    Ok(Cbv {
-        text: Text::default(),
-        vocabulary,
-    })
+    Ok(Cbv { text: Text::default(), vocabulary })
 }
 
 fn enumeration(section: &mut Section<'_, '_>) -> Built<Enumeration> {
     let Some(values) = section.texts("values")? else {
         return section.missing("values");
     };
-    let plain = |value: &str| {
-        value
-            .bytes()
-            .all(|b| matches!(b, b' '..=b'~') && !matches!(b, b'"' | b'\\'))
-    };
-    if let Some((_, at)) = values
-        .iter()
-        .find(|(value, _)| value.is_empty() || !plain(value))
-    {
+    let plain =
+        |value: &str| value.bytes().all(|b| matches!(b, b' '..=b'~') && !matches!(b, b'"' | b'\\'));
+    if let Some((_, at)) = values.iter().find(|(value, _)| value.is_empty() || !plain(value)) {
         return section.error(*at, "a value must be visible ASCII without quotes and `\\`");
     }
-    let mut values: Vec<Box<[u8]>> = values
-        .iter()
-        .map(|(value, _)| value.as_bytes().into())
-        .collect();
+    let mut values: Vec<Box<[u8]>> =
+        values.iter().map(|(value, _)| value.as_bytes().into()).collect();
     values.sort();
     values.dedup();
     match values.is_empty() {

@@ -66,11 +66,7 @@ impl Plan {
         content: &Content,
         item_content: &Content,
     ) -> Result<Plan, Clash> {
-        let mut plan = Plan {
-            nodes: Vec::new(),
-            record: 0,
-            item: None,
-        };
+        let mut plan = Plan { nodes: Vec::new(), record: 0, item: None };
         plan.record = plan.push();
         plan.add_tree(plan.record, fields, content)?;
         if let Some(items) = items {
@@ -121,10 +117,7 @@ impl Plan {
         let mut at = root;
         for segment in &pointer.segments {
             if self.nodes[at].action != Action::Pass {
-                return Err(clash(
-                    pointer,
-                    "it lies within a member that is taken whole",
-                ));
+                return Err(clash(pointer, "it lies within a member that is taken whole"));
             }
             at = self.step(at, segment);
         }
@@ -141,27 +134,14 @@ impl Plan {
             return to;
         }
         let name = segment.as_bytes();
-        if let Some(step) = self.nodes[at]
-            .members
-            .iter()
-            .find(|s| s.name.as_ref() == name)
-        {
+        if let Some(step) = self.nodes[at].members.iter().find(|s| s.name.as_ref() == name) {
             return step.to;
         }
         let to = self.push();
         let canonical = segment == "0" || !segment.starts_with('0');
         let digits = segment.bytes().all(|b| b.is_ascii_digit());
-        let index = if canonical && digits {
-            segment.parse().ok()
-        } else {
-            None
-        };
-        self.nodes[at].members.push(Step {
-            prefix: prefix_of(name),
-            name: name.into(),
-            index,
-            to,
-        });
+        let index = if canonical && digits { segment.parse().ok() } else { None };
+        self.nodes[at].members.push(Step { prefix: prefix_of(name), name: name.into(), index, to });
         to
     }
 
@@ -178,10 +158,7 @@ impl Plan {
             (Action::Fields(known), Action::Fields(more)) => known.extend(more),
             (slot @ Action::Pass, action) => *slot = action,
             _ => {
-                return Err(clash(
-                    pointer,
-                    "this member has another part in the recipe already",
-                ));
+                return Err(clash(pointer, "this member has another part in the recipe already"));
             }
         }
         Ok(())
@@ -189,8 +166,5 @@ impl Plan {
 }
 
 fn clash(pointer: &Pointer, why: &'static str) -> Clash {
-    Clash {
-        pointer: pointer.clone(),
-        why,
-    }
+    Clash { pointer: pointer.clone(), why }
 }

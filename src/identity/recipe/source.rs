@@ -18,11 +18,7 @@ impl<'a> Source<'a> {
     pub fn error(&self, at: usize, message: impl Into<String>) -> RecipeError {
         let before = self.text.as_bytes().iter().take(at);
         let line = Some(1 + before.filter(|b| **b == b'\n').count());
-        RecipeError {
-            file: self.file.to_owned(),
-            line,
-            message: message.into(),
-        }
+        RecipeError { file: self.file.to_owned(), line, message: message.into() }
     }
 
     /// Parses the text as TOML.
@@ -53,13 +49,7 @@ type Got<T> = Result<T, RecipeError>;
 
 impl<'a, 't> Section<'a, 't> {
     pub fn new(source: Source<'a>, table: &'t DeTable<'a>, title: &'static str, at: usize) -> Self {
-        Section {
-            source,
-            table,
-            title,
-            at,
-            asked: Vec::new(),
-        }
+        Section { source, table, title, at, asked: Vec::new() }
     }
 
     pub fn error<T>(&self, at: usize, message: impl Into<String>) -> Got<T> {
@@ -105,9 +95,7 @@ impl<'a, 't> Section<'a, 't> {
     }
 
     pub fn flag(&mut self, key: &'static str) -> Got<Option<bool>> {
-        Ok(self
-            .typed(key, "true or false", |v| v.as_bool())?
-            .map(|(flag, _)| flag))
+        Ok(self.typed(key, "true or false", |v| v.as_bool())?.map(|(flag, _)| flag))
     }
 
     /// A whole number from `least` to `most`.
@@ -137,12 +125,7 @@ impl<'a, 't> Section<'a, 't> {
         let known: Vec<&str> = words.iter().map(|(known, _)| *known).collect();
         self.error(
             at,
-            format!(
-                "`{key}` in {} must be {}{}",
-                self.title,
-                listed(&known),
-                meant(word, &known)
-            ),
+            format!("`{key}` in {} must be {}{}", self.title, listed(&known), meant(word, &known)),
         )
     }
 
@@ -151,9 +134,7 @@ impl<'a, 't> Section<'a, 't> {
             let each = |v: &'t Spanned<DeValue<'a>>| Some((v.get_ref().as_str()?, v.span().start));
             v.as_array()?.iter().map(each).collect::<Option<Vec<_>>>()
         };
-        Ok(self
-            .typed(key, "a list of texts", read)?
-            .map(|(texts, _)| texts))
+        Ok(self.typed(key, "a list of texts", read)?.map(|(texts, _)| texts))
     }
 
     /// One text, or a list of them.
@@ -182,10 +163,7 @@ impl<'a, 't> Section<'a, 't> {
             v.as_array()?.iter().map(each).collect::<Option<Vec<_>>>()
         };
         let due = format!("tables of their own, each under {title}");
-        let found = self
-            .typed(key, &due, read)?
-            .map(|(tables, _)| tables)
-            .unwrap_or_default();
+        let found = self.typed(key, &due, read)?.map(|(tables, _)| tables).unwrap_or_default();
         let section = |(table, at)| Section::new(self.source, table, title, at);
         Ok(found.into_iter().map(section).collect())
     }
@@ -195,10 +173,7 @@ impl<'a, 't> Section<'a, 't> {
         let mut lists = Vec::new();
         for (key, value) in self.table.iter() {
             let each = |v: &'t Spanned<DeValue<'a>>| Some((v.get_ref().as_str()?, v.span().start));
-            let texts = value
-                .get_ref()
-                .as_array()
-                .and_then(|list| list.iter().map(each).collect());
+            let texts = value.get_ref().as_array().and_then(|list| list.iter().map(each).collect());
             match texts {
                 Some(texts) => lists.push(((key.get_ref().as_ref(), key.span().start), texts)),
                 None => {
@@ -212,10 +187,8 @@ impl<'a, 't> Section<'a, 't> {
 
     /// Refuses keys that nobody asked for.
     pub fn finish(self) -> Got<()> {
-        let stray = self
-            .table
-            .iter()
-            .find(|(key, _)| !self.asked.contains(&key.get_ref().as_ref()));
+        let stray =
+            self.table.iter().find(|(key, _)| !self.asked.contains(&key.get_ref().as_ref()));
         match stray {
             None => Ok(()),
             Some((key, _)) => {
@@ -223,10 +196,7 @@ impl<'a, 't> Section<'a, 't> {
                 let meant = meant(key.get_ref(), &self.asked);
                 self.error(
                     key.span().start,
-                    format!(
-                        "a key that {} does not have here{meant}; it has {known}",
-                        self.title
-                    ),
+                    format!("a key that {} does not have here{meant}; it has {known}", self.title),
                 )
             }
         }
