@@ -181,6 +181,7 @@ impl Recipe {
         match (at, &self.items) {
             (FieldRef::Record(index), _) => &self.fields[index],
             (FieldRef::Item(index), Some(items)) => &items.fields[index],
+            // Only a recipe with items gives references to item fields.
             (FieldRef::Item(_), None) => unreachable!("a recipe without items has no item fields"),
         }
     }
