@@ -7,7 +7,13 @@
 //! | [`identity`] | strict JSON, recipes, normalizers, event keys, content digests | clock, IO, async, logging, every other room |
 //! | [`gate`] | records, windows, verdicts, batches | clock, IO, async, logging, `journal` and all below |
 //! | [`journal`] | the entry codec and the hash chain | clock, IO, async, logging |
+//! | `settings` | the settings of a gate, read whole or refused whole | the cluster |
+//! | `kafka` | the only room that names rdkafka | `store`, and what a finding means |
 
 pub mod gate;
 pub mod identity;
 pub mod journal;
+#[cfg(feature = "service")]
+pub mod kafka;
+#[cfg(feature = "service")]
+pub mod settings;
