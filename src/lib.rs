@@ -10,6 +10,7 @@
 //! | `store` | what a partition has seen, on disk; the only room that names rocksdb | `kafka`, `processor` |
 //! | `kafka` | clients and what is asked of a cluster; the only room that names rdkafka | `store`, `processor` |
 //! | `processor` | workers, tasks, takeovers, transactions | any client or engine but through the traits of `kafka` and `store` |
+//! | `settings` | the settings of a gate, read whole or refused whole | the cluster |
 //! | `ops` | readiness, metrics, logs | `kafka`, `store` |
 //!
 //! The first three build alone, without C++: `cargo build --no-default-features`.
@@ -24,5 +25,7 @@ pub mod kafka;
 pub mod ops;
 #[cfg(feature = "service")]
 pub mod processor;
+#[cfg(feature = "service")]
+pub mod settings;
 #[cfg(feature = "store")]
 pub mod store;

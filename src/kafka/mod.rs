@@ -1,19 +1,25 @@
 //! The only place that names rdkafka: clients, their settings, and what is asked of a cluster.
 //!
 //! `broker` and `witnesses` hold the traits that the processor is written against; they and the
-//! values in them know no client. This room never imports `store`.
+//! values in them know no client. `property` knows nothing of the house, so that the settings can
+//! ask it whether librdkafka takes a value; `config` makes clients' configurations out of
+//! settings; `admin` asks the cluster what it is. Must not be in here: verdicts, stores, or what a
+//! finding means.
 
+pub mod admin;
 pub mod broker;
 mod client;
+pub mod config;
+mod describe;
 mod member;
 mod producer;
+pub mod property;
 mod reader;
-mod topic_ids;
 pub mod witnesses;
 
+pub use admin::{Admin, AdminError, NewTopicSpec, TopicDescription, TopicId, TopicState};
 pub use client::KafkaBroker;
 pub use reader::KafkaWitnesses;
-pub use topic_ids::TopicDescription;
 
 use crate::gate::Target;
 use rdkafka::config::RDKafkaLogLevel;
@@ -49,19 +55,21 @@ impl RouteTopics {
 /// nothing, so a cluster that gives none is no answer.
 fn topic_ids_of(
     topics: &RouteTopics,
-    described: &[TopicDescription],
+    described: &[describe::Described],
 ) -> Result<broker::TopicIds, String> {
     let find = |name: &str| {
-        (described.iter())
-            .find(|topic| topic.name == name && !topic.id.is_empty())
-            .ok_or_else(|| format!("the cluster gives no id for topic {name}"))
+        let found = described.iter().find(|topic| topic.name == name);
+        let found = found.ok_or_else(|| format!("the cluster says nothing of topic {name}"))?;
+        match &found.answer {
+            Ok(description) => match &description.id {
+                Some(id) => Ok((id.to_string(), description.partitions)),
+                None => Err(format!("the cluster gives no id for topic {name}")),
+            },
+            Err(code) => Err(format!("topic {name}: {code}")),
+        }
     };
-    let (raw, journal) = (find(&topics.raw)?, find(&topics.journal)?);
-    Ok(broker::TopicIds {
-        raw: raw.id.clone(),
-        journal: journal.id.clone(),
-        raw_partitions: raw.partitions,
-    })
+    let ((raw, raw_partitions), (journal, _)) = (find(&topics.raw)?, find(&topics.journal)?);
+    Ok(broker::TopicIds { raw, journal, raw_partitions })
 }
 
 /// A line of the client library, at its own level; what it retries by itself is no error yet.

@@ -8,7 +8,7 @@ use super::broker::{
     TxnError, TxnErrorClass,
 };
 use super::member::{GroupMetadata, Member};
-use super::topic_ids::DescribeRequest;
+use super::describe::DescribeRequest;
 use crate::gate::{OutputRecord, Target};
 use crate::journal::CommitAcknowledged;
 use rdkafka::bindings as rd;
@@ -21,6 +21,9 @@ use rdkafka::{Offset, TopicPartitionList};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+/// How long the cluster may take to tell the topics' ids.
+const TOPIC_IDS_WAIT: Duration = Duration::from_secs(10);
 
 /// What the delivery reports of the transaction under way have said.
 #[derive(Default)]
@@ -161,29 +164,32 @@ impl TransactionalProducer {
     }
 
     fn ask_topic_ids(&mut self) {
-        const ANSWER_MS_MAX: i32 = 10_000;
         let names = [self.topics.raw.as_str(), self.topics.journal.as_str()];
         // SAFETY: the request is dropped before the producer: by order of the fields.
-        let request = unsafe {
-            DescribeRequest::send(self.producer.client().native_ptr(), &names, ANSWER_MS_MAX)
-        };
+        let request =
+            unsafe { DescribeRequest::send(self.producer.client(), &names, TOPIC_IDS_WAIT) };
         self.topic_ids = request.ok();
     }
 
     /// See [`super::broker::Broker::topic_ids`].
     pub fn topic_ids(&mut self, wait_ms: u64) -> Result<TopicIds, TxnError> {
-        let error = |class, message| TxnError { class, step: "topic ids", message };
-        let answer = match &self.topic_ids {
-            None => return Err(error(TxnErrorClass::Abort, "they could not be asked for".into())),
-            Some(request) => request.receive(millis(wait_ms)),
+        let error = |class, message: &str| TxnError {
+            class,
+            step: "topic ids",
+            message: message.to_owned(),
         };
-        let Some(answer) = answer else {
-            return Err(error(TxnErrorClass::Retriable, "no answer yet".into()));
+        let Some(request) = &self.topic_ids else {
+            return Err(error(TxnErrorClass::Abort, "they could not be asked for"));
+        };
+        let described = match request.receive(Duration::from_millis(wait_ms)) {
+            Ok(None) => return Err(error(TxnErrorClass::Retriable, "no answer yet")),
+            Ok(Some(described)) => Ok(described),
+            Err(code) => Err(code.to_string()),
         };
         self.topic_ids = None;
-        let described = answer.map_err(|message| error(TxnErrorClass::Abort, message))?;
-        super::topic_ids_of(&self.topics, &described)
-            .map_err(|message| error(TxnErrorClass::Abort, message))
+        described
+            .and_then(|described| super::topic_ids_of(&self.topics, &described))
+            .map_err(|message| error(TxnErrorClass::Abort, &message))
     }
 
     /// See [`super::broker::Broker::send`].

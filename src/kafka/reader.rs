@@ -3,7 +3,7 @@
 
 use super::RouteTopics;
 use super::broker::TopicIds;
-use super::topic_ids::DescribeRequest;
+use super::describe::describe_topics;
 use super::witnesses::{Committed, Log, Watermarks, WitnessError, Witnesses};
 use rdkafka::client::ClientContext;
 use rdkafka::config::{ClientConfig, RDKafkaLogLevel};
@@ -126,12 +126,8 @@ impl Witnesses for KafkaWitnesses {
     fn topic_ids(&mut self) -> Result<TopicIds, WitnessError> {
         let error = |message| WitnessError::NotYet { what: "topic ids", message };
         let names = [self.topics.raw.as_str(), self.topics.journal.as_str()];
-        let wait_ms = SLICE.as_millis() as i32;
-        // SAFETY: the client outlives the request, which ends with this function.
-        let request =
-            unsafe { DescribeRequest::send(self.observer.client().native_ptr(), &names, wait_ms) };
-        let answer = request.map_err(error)?.receive(2 * wait_ms);
-        let described = answer.unwrap_or_else(|| Err("no answer".into())).map_err(error)?;
+        let described = describe_topics(self.observer.client(), &names, SLICE)
+            .map_err(|code| error(code.to_string()))?;
         super::topic_ids_of(&self.topics, &described).map_err(error)
     }
 
