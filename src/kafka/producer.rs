@@ -7,8 +7,8 @@ use super::broker::{
     Delivered, DeliveryCause, DeliveryError, DrainError, SendError, SourceOffset, TopicIds,
     TxnError, TxnErrorClass,
 };
-use super::member::{GroupMetadata, Member};
 use super::describe::DescribeRequest;
+use super::member::{GroupMetadata, Member};
 use crate::gate::{OutputRecord, Target};
 use crate::journal::CommitAcknowledged;
 use rdkafka::bindings as rd;
