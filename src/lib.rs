@@ -20,6 +20,8 @@ pub mod identity;
 pub mod journal;
 
 #[cfg(feature = "service")]
+pub mod commands;
+#[cfg(feature = "service")]
 pub mod kafka;
 #[cfg(feature = "service")]
 pub mod ops;
