@@ -56,9 +56,8 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
     /// Whether a partition that was read to its end has markers behind its last entry.
     pub(super) fn end_entry_due(&mut self) -> bool {
         let now_ms = self.broker.now_ms();
-        let waiting = (self.tasks.values()).any(|task| {
-            task.running().is_some() && task.covered_to() > task.committed_next
-        });
+        let waiting = (self.tasks.values())
+            .any(|task| task.running().is_some() && task.covered_to() > task.committed_next);
         if !waiting {
             self.end_waiting_since_ms = None;
             return false;

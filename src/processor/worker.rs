@@ -403,6 +403,7 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
             Polled::Failed(error) => events.push(Event::Failed(error)),
         });
         if taken && self.batch_since_ms.is_none() {
+            tracing::debug!(route = self.route.name, "collecting");
             self.batch_since_ms = Some(self.broker.now_ms());
         }
         events.into_iter().try_for_each(|event| self.handle(event))

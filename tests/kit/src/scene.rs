@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::broker::Broker;
 use crate::compare::{Comparison, compare};
-use crate::error::{Doing, KitError, Result};
+use crate::error::{Doing, Result};
 use crate::generator::{Kind, Sent};
 use crate::open::OpenTransactions;
 use crate::process::{Process, ProcessOptions, default_binary};
@@ -82,13 +82,19 @@ impl Scene {
         Admin::new(&scene.bootstrap)?.create(&[raw])?;
         scene.declare_topics()?;
         scene.write_config("gate.toml", &scene.options)?;
-        let own: Vec<TopicSpec> = [scene.clean(), scene.quarantine(), scene.audit(), scene.journal()]
-            .into_iter()
-            .map(|n| {
-                let t = TopicSpec::new(n.clone(), scene.options.partitions).config("retention.ms", -1);
-                if n.ends_with("journal") { t.config("message.timestamp.type", "LogAppendTime") } else { t }
-            })
-            .collect();
+        let own: Vec<TopicSpec> =
+            [scene.clean(), scene.quarantine(), scene.audit(), scene.journal()]
+                .into_iter()
+                .map(|n| {
+                    let t = TopicSpec::new(n.clone(), scene.options.partitions)
+                        .config("retention.ms", -1);
+                    if n.ends_with("journal") {
+                        t.config("message.timestamp.type", "LogAppendTime")
+                    } else {
+                        t
+                    }
+                })
+                .collect();
         Admin::new(&scene.bootstrap)?.create(&own)?;
         Ok(scene)
     }
@@ -234,7 +240,8 @@ transaction = "{transaction}ms"
             "127.0.0.1:0".into(),
         ];
         let log = self.dir.path().join(format!("{process}.log"));
-        let mut options = ProcessOptions::new(arguments, log).variable("RUST_LOG", "info");
+        let mut options =
+            ProcessOptions::new(arguments, log).variable("RUST_LOG", "info,oncegate=debug");
         options.binary = Some(self.binary.clone());
         Process::start(&options)
     }
