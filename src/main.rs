@@ -1,1 +1,3 @@
+//! The binary: hands the command line to the commands.
+
 fn main() {}

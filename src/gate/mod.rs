@@ -1,1 +1,27 @@
-//! Gate: verdicts.
+//! The gate: records, window, sightings, verdicts, and the batch that holds all their effects.
+//!
+//! Pure: no clock, no IO, no async, no logging. It knows `identity` and nothing else of the house,
+//! so that a verdict is a function of record, sighting and clock alone.
+
+pub mod batch;
+pub mod collected;
+pub mod counts;
+pub mod output;
+pub mod reason;
+pub mod record;
+pub mod sighting;
+pub mod verdict;
+pub mod window;
+
+pub use batch::{
+    Case, FirstSighting, Incarnation, Lookups, Outcome, Part, Policy, Progress, Refused,
+    decide_part,
+};
+pub use collected::Collected;
+pub use counts::Counts;
+pub use output::{OutputRecord, Renderer, RouteNames, Target};
+pub use reason::Reason;
+pub use record::{Header, RawRecord, RecordTimestamp};
+pub use sighting::{EventMicros, Sighting, SightingKey};
+pub use verdict::Verdict;
+pub use window::{Window, WindowState};

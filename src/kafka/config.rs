@@ -1,0 +1,204 @@
+//! The configuration of every client, by the role that it has.
+//!
+//! Three layers: what suits most, then what the settings say, then what the promise needs.
+//! Must not be in here: a client.
+
+use crate::settings::{ClientKind, ClientProperties, RouteSettings};
+use rdkafka::ClientConfig;
+
+/// A worker that does not poll for this long has lost its partitions. Its calls are cut into
+/// slices far below it.
+pub const MAX_POLL_INTERVAL_MS: u32 = 300_000;
+/// A heartbeat is lost now and then; three in a session are not.
+const HEARTBEATS_PER_SESSION: u32 = 3;
+/// librdkafka's own default.
+const HEARTBEAT_INTERVAL_MS_MAX: u32 = 3_000;
+/// The client counts a record before compression and without all framing; what the topics' own
+/// limits allow must pass it.
+const CLIENT_LIMIT_SPARE_BYTES: u64 = 64 * 1024;
+/// librdkafka's own bounds of `message.max.bytes`.
+const CLIENT_LIMIT_BYTES: std::ops::RangeInclusive<u64> = 1_000_000..=1_000_000_000;
+/// librdkafka's default. A larger batch would not be faster.
+const PRODUCE_BATCH_BYTES_MAX: u64 = 1_000_000;
+/// librdkafka's upper bound of both queue limits in kB.
+const QUEUE_KBYTES_MAX: u64 = 2_097_151;
+/// Least memory for queued records: one fetch of a few partitions.
+const QUEUE_KBYTES_MIN: u64 = 64 * 1024;
+/// A conflict is told twice, and the journal's parts come on top.
+const OUTPUTS_PER_RECORD: usize = 2;
+const JOURNAL_RECORDS_SPARE: usize = 10_000;
+
+/// The defaults of consumers, which the settings may change.
+const CONSUMER_DEFAULTS: [(&str, &str); 3] = [
+    ("client.id", "oncegate"),
+    // A first record is not held back for more than this.
+    ("fetch.wait.max.ms", "50"),
+    // The default of a second stalls fetching whenever the queue was full once.
+    ("fetch.queue.backoff.ms", "20"),
+];
+
+/// The defaults of producers, which the settings may change.
+const PRODUCER_DEFAULTS: [(&str, &str); 5] = [
+    ("client.id", "oncegate"),
+    ("linger.ms", "5"),
+    ("compression.type", "lz4"),
+    // Back-to-back transactions meet CONCURRENT_TRANSACTIONS, which is over in milliseconds.
+    ("retry.backoff.ms", "10"),
+    ("retry.backoff.max.ms", "200"),
+];
+
+/// What every consumer needs for the promise.
+const CONSUMER_MUSTS: [(&str, &str); 6] = [
+    // Offsets are committed inside the transaction, never apart from it.
+    ("enable.auto.commit", "false"),
+    ("enable.auto.offset.store", "false"),
+    // A missing offset stops the partition, it does not move it.
+    ("auto.offset.reset", "error"),
+    // The end of a partition is told, also where only markers stand before it.
+    ("enable.partition.eof", "true"),
+    // A record that was damaged on its way must not get a key.
+    ("check.crcs", "true"),
+    ("allow.auto.create.topics", "false"),
+];
+
+/// The limits of a route's own topics, in bytes of a record batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutputLimits {
+    /// The smallest `max.message.bytes` among them.
+    pub smallest_bytes: u64,
+    /// The largest.
+    pub largest_bytes: u64,
+}
+
+/// The stable id of a worker slot: `group.instance.id` and `transactional.id`.
+pub fn member_id(group: &str, route: &str, instance: &str, worker: usize) -> String {
+    format!("{group}-{route}-{instance}-{worker}")
+}
+
+/// A worker's consumer: a static member of the route's group.
+pub fn consumer_config(
+    properties: &ClientProperties,
+    route: &RouteSettings,
+    member_id: &str,
+) -> ClientConfig {
+    let mut config = reader(properties, route, Isolation::ReadCommitted);
+    let queued_kbytes =
+        (route.batch.bytes as u64 * 2 / 1024).clamp(QUEUE_KBYTES_MIN, QUEUE_KBYTES_MAX).to_string();
+    set_unless_given(&mut config, properties, "queued.max.messages.kbytes", &queued_kbytes);
+    set_unless_given(&mut config, properties, "client.id", member_id);
+    let heartbeat_ms =
+        (route.session_timeout_ms / HEARTBEATS_PER_SESSION).clamp(1, HEARTBEAT_INTERVAL_MS_MAX);
+    config
+        .set("group.instance.id", member_id)
+        .set("partition.assignment.strategy", "cooperative-sticky")
+        .set("session.timeout.ms", route.session_timeout_ms.to_string())
+        .set("heartbeat.interval.ms", heartbeat_ms.to_string())
+        .set("max.poll.interval.ms", MAX_POLL_INTERVAL_MS.to_string());
+    config
+}
+
+/// A worker's transactional producer.
+pub fn producer_config(
+    properties: &ClientProperties,
+    route: &RouteSettings,
+    member_id: &str,
+    limits: OutputLimits,
+) -> ClientConfig {
+    let mut config = layered(&PRODUCER_DEFAULTS, properties, ClientKind::Producer);
+    set_unless_given(&mut config, properties, "client.id", member_id);
+    // A record that is not delivered in time must fail before the broker ends the transaction.
+    let delivery_ms = route.transaction_timeout_ms / 5 * 4;
+    // A whole batch above the limit fails with no culprit named.
+    let batch_bytes = (limits.smallest_bytes / 10 * 9).clamp(1, PRODUCE_BATCH_BYTES_MAX);
+    let client_limit_bytes = limits
+        .largest_bytes
+        .saturating_add(CLIENT_LIMIT_SPARE_BYTES)
+        .clamp(*CLIENT_LIMIT_BYTES.start(), *CLIENT_LIMIT_BYTES.end());
+    let queue_records = route.batch.records * OUTPUTS_PER_RECORD + JOURNAL_RECORDS_SPARE;
+    let queue_kbytes =
+        (route.batch.bytes as u64 * 4 / 1024).clamp(QUEUE_KBYTES_MIN, QUEUE_KBYTES_MAX);
+    config
+        .set("transactional.id", member_id)
+        .set("transaction.timeout.ms", route.transaction_timeout_ms.to_string())
+        .set("message.timeout.ms", delivery_ms.to_string())
+        .set("enable.idempotence", "true")
+        .set("acks", "all")
+        .set("message.max.bytes", client_limit_bytes.to_string())
+        .set("batch.size", batch_bytes.to_string())
+        .set("queue.buffering.max.messages", queue_records.to_string())
+        .set("queue.buffering.max.kbytes", queue_kbytes.to_string())
+        .set("allow.auto.create.topics", "false");
+    config
+}
+
+/// Reads the journal's committed entries; never joins the group.
+pub fn journal_reader_config(properties: &ClientProperties, route: &RouteSettings) -> ClientConfig {
+    reader(properties, route, Isolation::ReadCommitted)
+}
+
+/// Asks for committed offsets. Under read_committed librdkafka waits for pending transactional
+/// commits, so that the answer is stable. Never joins the group.
+pub fn offset_asker_config(properties: &ClientProperties, route: &RouteSettings) -> ClientConfig {
+    reader(properties, route, Isolation::ReadCommitted)
+}
+
+/// Asks for high watermarks: `fetch_watermarks` follows the isolation level of its client, and the
+/// last stable offset is not the end of a log.
+pub fn watermark_asker_config(
+    properties: &ClientProperties,
+    route: &RouteSettings,
+) -> ClientConfig {
+    reader(properties, route, Isolation::ReadUncommitted)
+}
+
+/// Asks the cluster what it is, and creates topics.
+pub fn admin_config(properties: &ClientProperties) -> ClientConfig {
+    layered(&[("client.id", "oncegate")], properties, ClientKind::Producer)
+}
+
+enum Isolation {
+    ReadCommitted,
+    ReadUncommitted,
+}
+
+fn reader(
+    properties: &ClientProperties,
+    route: &RouteSettings,
+    isolation: Isolation,
+) -> ClientConfig {
+    let mut config = layered(&CONSUMER_DEFAULTS, properties, ClientKind::Consumer);
+    for (name, value) in CONSUMER_MUSTS {
+        config.set(name, value);
+    }
+    let isolation = match isolation {
+        Isolation::ReadCommitted => "read_committed",
+        Isolation::ReadUncommitted => "read_uncommitted",
+    };
+    // The group is named also where nothing joins: offsets are asked for by group, and one right
+    // on the broker covers all.
+    config.set("group.id", &route.group_id).set("isolation.level", isolation);
+    config
+}
+
+fn layered(
+    defaults: &[(&str, &str)],
+    properties: &ClientProperties,
+    kind: ClientKind,
+) -> ClientConfig {
+    let mut config = ClientConfig::new();
+    for (name, value) in defaults.iter().copied().chain(properties.for_client(kind)) {
+        config.set(name, value);
+    }
+    config
+}
+
+fn set_unless_given(
+    config: &mut ClientConfig,
+    properties: &ClientProperties,
+    name: &str,
+    value: &str,
+) {
+    if properties.get(name).is_none() {
+        config.set(name, value);
+    }
+}

@@ -1,0 +1,154 @@
+//! The section `[kafka]`: properties that pass through to librdkafka, once they are known to keep
+//! the promise. Must not be in here: a message with a value in it, for any of them may be a secret.
+
+use super::document::{Document, Section};
+use super::environment::{ExpansionFault, expand};
+use super::model::Overrides;
+use super::properties::{ClientProperties, canonical, passed_through, refusal};
+use super::suggest::{did_you_mean, list_of};
+use crate::kafka::property::{PropertyFault, client_fault, property_fault};
+use std::ops::Range;
+use toml::Spanned;
+use toml::de::DeValue;
+
+/// Values of properties that are mistyped most, for suggestions.
+const CHOICES: &[(&[&str], &[&str])] = &[
+    (&["security.protocol"], &["plaintext", "ssl", "sasl_plaintext", "sasl_ssl"]),
+    (
+        &["sasl.mechanism", "sasl.mechanisms"],
+        &["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"],
+    ),
+    (&["compression.type", "compression.codec"], &["none", "gzip", "snappy", "lz4", "zstd"]),
+    (&["ssl.endpoint.identification.algorithm"], &["https", "none"]),
+    (&["broker.address.family"], &["any", "v4", "v6"]),
+];
+
+/// Reads the section; its faults are noted in the document.
+pub fn read(
+    section: Option<Section<'_, '_>>,
+    document: &Document<'_>,
+    overrides: &Overrides,
+) -> ClientProperties {
+    let mut properties = ClientProperties::default();
+    let mut at = 0..0;
+    let mut faulty = false;
+    if let Some(section) = section {
+        at = section.span();
+        for (name, value) in section.pairs() {
+            let line = document.line(value.span().start);
+            let name = canonical(&name);
+            if let Some(before) = properties.line(name) {
+                let what = format!("`{name}` is set twice, once under another name");
+                document.fault(value.span(), what, format!("see line {before}"));
+            }
+            match property(name, &value, document) {
+                Some(text) => properties.set(name, text, Some(line)),
+                None => faulty = true,
+            }
+        }
+    }
+    if let Some(bootstrap) = &overrides.bootstrap {
+        properties.set("bootstrap.servers", bootstrap, None);
+    }
+    if properties.get("bootstrap.servers").is_none_or(str::is_empty) {
+        let what = "the brokers to ask first are missing";
+        let meant = "set `\"bootstrap.servers\"` in [kafka], or ONCEGATE_BOOTSTRAP";
+        document.fault(at, what, meant);
+        return properties;
+    }
+    if !faulty {
+        together(&properties, document, at);
+    }
+    properties
+}
+
+/// One property by itself.
+fn property(name: &str, value: &Spanned<&DeValue<'_>>, document: &Document<'_>) -> Option<String> {
+    let fault = |what: String, meant: String| {
+        document.fault(value.span(), what, meant);
+        None
+    };
+    if let Some(reason) = refusal(name) {
+        return fault(format!("`{name}` may not be set"), reason.to_owned());
+    }
+    if !passed_through().any(|known| known == name) {
+        let meant = did_you_mean(name, passed_through());
+        let meant = meant.unwrap_or_else(|| "see librdkafka's CONFIGURATION.md".to_owned());
+        return fault(format!("unknown librdkafka property `{name}`"), meant);
+    }
+    let text = match value.get_ref() {
+        DeValue::String(text) => text.to_string(),
+        DeValue::Integer(integer) => integer.to_string(),
+        DeValue::Float(float) => float.to_string(),
+        DeValue::Boolean(flag) => flag.to_string(),
+        _ => {
+            let what = format!("`{name}` must be a text, a number or a yes or no");
+            return fault(what, "librdkafka's properties are single values".to_owned());
+        }
+    };
+    let text = match expand(&text, &|variable| std::env::var_os(variable)) {
+        Ok(text) => text,
+        Err(ExpansionFault::Missing(variable)) => {
+            let what = format!("`{name}` asks for the environment variable {variable}");
+            return fault(what, "it is not set".to_owned());
+        }
+        Err(ExpansionFault::NotText(variable)) => {
+            let what = format!("`{name}` asks for the environment variable {variable}");
+            return fault(what, "it is not UTF-8".to_owned());
+        }
+        Err(ExpansionFault::Malformed) => {
+            let what = format!("`{name}` has a `${{` without a variable's name and `}}`");
+            return fault(what, "write `$${` for the text itself".to_owned());
+        }
+    };
+    match property_fault(name, &text) {
+        None => Some(text),
+        Some(found) => {
+            let (what, meant) = told(name, &text, found);
+            fault(what, meant)
+        }
+    }
+}
+
+/// A fault of a value, without the value.
+fn told(name: &str, value: &str, fault: PropertyFault) -> (String, String) {
+    match fault {
+        PropertyFault::Unknown => (
+            format!("unknown librdkafka property `{name}`"),
+            "this build of librdkafka does not have it".to_owned(),
+        ),
+        PropertyFault::NotBuiltIn => (
+            format!("this build of librdkafka cannot do what `{name}` asks for"),
+            "it is built with TLS, SASL (PLAIN, SCRAM, OAUTHBEARER without OIDC), gzip, snappy, \
+             lz4 and zstd"
+                .to_owned(),
+        ),
+        PropertyFault::OutOfRange(range) => {
+            (format!("`{name}` is out of range"), format!("it may be {range}"))
+        }
+        PropertyFault::Invalid => {
+            let choices = CHOICES.iter().find(|(names, _)| names.contains(&name));
+            let meant = choices.map(|(_, choices)| {
+                let choices = || choices.iter().copied();
+                did_you_mean(value, choices())
+                    .unwrap_or_else(|| format!("it may be {}", list_of(choices())))
+            });
+            let meant = meant.unwrap_or_else(|| "see librdkafka's CONFIGURATION.md".to_owned());
+            (format!("librdkafka does not take the value of `{name}`"), meant)
+        }
+    }
+}
+
+/// All properties together: files that are not there, properties that exclude each other.
+fn together(properties: &ClientProperties, document: &Document<'_>, section: Range<usize>) {
+    let Some(message) = client_fault(properties) else {
+        return;
+    };
+    let named = properties.names().filter(|name| message.contains(*name));
+    let line = named.max_by_key(|name| name.len()).and_then(|name| properties.line(name));
+    let what = format!("librdkafka refuses these properties: {}", properties.scrub(&message));
+    match line {
+        Some(line) => document.fault_at_line(line, what, ""),
+        None => document.fault(section, what, ""),
+    }
+}
