@@ -69,7 +69,7 @@ enum Flavour {
 impl Broker {
     /// Finds or starts a cluster and waits until it answers: the one that `ONCEGATE_BOOTSTRAP`
     /// names, else one in containers where a Docker engine runs and has the image or can pull
-    /// it, else a local one in JVMs.
+    /// it, else a local one in JVMs. Blocks, so call it outside of any async runtime.
     pub fn start(options: BrokerOptions) -> Result<Broker> {
         if !matches!(options.brokers, 1 | 3) {
             return Err(KitError::new(format!(
