@@ -7,6 +7,9 @@
 pub mod admin;
 pub mod config;
 mod describe;
+pub mod facts;
 pub mod property;
 
 pub use admin::{Admin, AdminError, NewTopicSpec, TopicDescription, TopicId, TopicState};
+pub use config::OutputLimits;
+pub use facts::{ClusterFacts, Configs, TopicFacts};

@@ -158,6 +158,27 @@ impl<'d, 't> Section<'d, 't> {
         flag
     }
 
+    /// A whole number within bounds, or `None` for the one word that stands for none.
+    pub fn count_or(
+        &mut self,
+        key: &'static str,
+        bounds: RangeInclusive<i64>,
+        word: &str,
+    ) -> Option<i64> {
+        let value = self.get(key)?;
+        match value.get_ref().as_str() {
+            None => self.count(key, bounds),
+            Some(text) => {
+                if text != word {
+                    let [from, to] = [bounds.start(), bounds.end()];
+                    let meant = format!("it may be \"{word}\" or a number from {from} to {to}");
+                    self.wrong(value.span(), key, "has an unknown value", meant);
+                }
+                None
+            }
+        }
+    }
+
     /// A duration within bounds.
     pub fn duration(
         &mut self,
