@@ -5,13 +5,18 @@
 //! | room | what it is for | what it must not know |
 //! | --- | --- | --- |
 //! | [`identity`] | strict JSON, recipes, normalizers, event keys, content digests | clock, IO, async, logging, every other room |
-//! | [`gate`] | records, windows, verdicts, batches | clock, IO, async, logging, `journal` and all below |
-//! | [`journal`] | the entry codec and the hash chain | clock, IO, async, logging |
+//! | [`gate`] | records, windows, verdicts, the batch with all its effects | clock, IO, async, logging; of the rooms only `identity` |
+//! | [`journal`] | the entry codec, the hash chain, receipts | clock, IO, async, logging; of the rooms only `gate` and `identity` |
+//! | `store` | what a partition has seen, on disk; the only room that names rocksdb | `kafka`, `processor` |
+//! | `kafka` | clients and what is asked of a cluster; the only room that names rdkafka | `store`, `processor` |
+//! | `processor` | workers, tasks, takeovers, transactions | any client or engine but through the traits of `kafka` and `store` |
 //! | `settings` | the settings of a gate, read whole or refused whole | the cluster |
 //! | `topics` | declarations of the topics that oncegate writes, compared with the cluster | altering what exists |
-//! | `check` | everything that is wrong between settings and cluster | repairs |
+//! | `check` | everything that is wrong between settings and cluster | repairs, printing |
 //! | `cli`, `commands` | the command line, one file a subcommand | rules |
-//! | `kafka` | the only room that names rdkafka | `store`, and what a finding means |
+//! | `ops` | readiness, metrics, logs | `kafka`, `store` |
+//!
+//! The first three build alone, without C++: `cargo build --no-default-features`.
 
 #[cfg(feature = "service")]
 pub mod check;
@@ -22,9 +27,16 @@ pub mod commands;
 pub mod gate;
 pub mod identity;
 pub mod journal;
+
 #[cfg(feature = "service")]
 pub mod kafka;
 #[cfg(feature = "service")]
+pub mod ops;
+#[cfg(feature = "service")]
+pub mod processor;
+#[cfg(feature = "service")]
 pub mod settings;
+#[cfg(feature = "store")]
+pub mod store;
 #[cfg(feature = "service")]
 pub mod topics;

@@ -135,6 +135,8 @@ pub struct Part {
     pub firsts: Vec<FirstSighting>,
     /// Keys absorbed again, for the journal; one entry an absorption.
     pub absorbed: Vec<SightingKey>,
+    /// Offset of a record whose quarantine copy is cut to hash and head.
+    pub cut: Option<i64>,
     /// Offset and hash of the last record covered.
     pub last_record: Option<(i64, [u8; 32])>,
 }
@@ -155,8 +157,21 @@ pub struct Case<'a> {
     pub incarnation: Incarnation,
     /// What the partition has decided so far.
     pub before: &'a Progress,
-    /// A record (by index) that the broker refuses alone, and the reason to quarantine it for.
-    pub refused: Option<(usize, Reason)>,
+    /// One past the last offset covered, where markers follow the last record.
+    pub to_at_least: i64,
+    /// A record that the broker refuses even alone.
+    pub refused: Option<Refused>,
+}
+
+/// A record that the broker refused alone: it leaves no sighting and does not move the clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// Its offset.
+    pub offset: i64,
+    /// Why it is quarantined.
+    pub reason: Reason,
+    /// Whether its quarantine record was refused too, and has to be cut to hash and head.
+    pub cut: bool,
 }
 
 /// Decides a range of collected records in raw order.
@@ -175,10 +190,11 @@ pub fn decide_part(case: Case<'_>, policy: &Policy) -> Part {
     for record in case.records.clone() {
         deciding.record(&case, policy, record, events_from);
     }
-    let to = match case.records.clone().next_back() {
+    let after_records = match case.records.clone().next_back() {
         Some(last) => case.collected.offset(last) + 1,
         None => case.from,
     };
+    let to = after_records.max(case.to_at_least);
     let changed = (deciding.touched.iter().enumerate())
         .filter(|(_, touched)| **touched)
         .filter_map(|(slot, _)| deciding.known[slot].map(|s| (case.lookups.keys[slot], s)))
@@ -188,6 +204,7 @@ pub fn decide_part(case: Case<'_>, policy: &Policy) -> Part {
         incarnation: case.incarnation,
         last_record: (case.records.clone().next_back())
             .map(|last| (case.collected.offset(last), case.collected.record_hash(last))),
+        cut: case.refused.filter(|refused| refused.cut).map(|refused| refused.offset),
         records: case.records,
         from: case.from,
         to,
@@ -307,7 +324,9 @@ impl Deciding {
 /// Why a record's clean copy could not be written, whatever its events are.
 fn bar(case: &Case<'_>, policy: &Policy, record: usize) -> Option<Reason> {
     match case.refused {
-        Some((refused, reason)) if refused == record => return Some(reason),
+        Some(refused) if refused.offset == case.collected.offset(record) => {
+            return Some(refused.reason);
+        }
         _ => {}
     }
     if policy.keep_timestamp && case.collected.timestamp(record).ms().is_none_or(|ms| ms <= 0) {

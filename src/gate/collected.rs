@@ -132,7 +132,7 @@ impl Collected {
         let payload = record.payload.map(|bytes| self.keep(bytes));
         let headers_from = self.headers.len();
         for header in record.headers {
-            let name = self.keep(header.name.as_bytes());
+            let name = self.keep(header.name);
             let value = header.value.map(|bytes| self.keep(bytes));
             self.headers.push(StoredHeader { name, value });
         }
@@ -213,8 +213,7 @@ impl Collected {
     /// Headers of a record by index, in order.
     pub fn headers(&self, record: usize) -> impl ExactSizeIterator<Item = Header<'_>> {
         self.headers[self.records[record].headers.clone()].iter().map(|header| Header {
-            // The name came in as a `&str` and was copied whole.
-            name: std::str::from_utf8(&self.bytes[header.name.clone()]).unwrap_or_default(),
+            name: &self.bytes[header.name.clone()],
             value: header.value.clone().map(|span| &self.bytes[span]),
         })
     }

@@ -14,7 +14,8 @@ pub mod verdict;
 pub mod window;
 
 pub use batch::{
-    Case, FirstSighting, Incarnation, Lookups, Outcome, Part, Policy, Progress, decide_part,
+    Case, FirstSighting, Incarnation, Lookups, Outcome, Part, Policy, Progress, Refused,
+    decide_part,
 };
 pub use collected::Collected;
 pub use counts::Counts;

@@ -68,6 +68,8 @@ pub struct Renderer {
     recipe: String,
     keep_timestamp: bool,
     quarantine_bytes_max: usize,
+    /// Offset of a record whose quarantine copy is cut.
+    cut: Option<i64>,
     text: String,
     value: Vec<u8>,
 }
@@ -91,6 +93,7 @@ impl Renderer {
             recipe: names.recipe,
             keep_timestamp,
             quarantine_bytes_max,
+            cut: None,
             text: String::new(),
             value: Vec::new(),
         }
@@ -103,6 +106,7 @@ impl Renderer {
         part: &Part,
         sink: &mut dyn FnMut(&OutputRecord<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
+        self.cut = part.cut;
         let mut outcomes = part.outcomes.iter();
         for record in part.records.clone() {
             let events = collected.events_of(record);
@@ -183,7 +187,8 @@ impl Renderer {
         (event, reason): (&Keyed, Reason),
         sink: &mut dyn FnMut(&OutputRecord<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let whole = clean_bytes(collected, at.record) <= self.quarantine_bytes_max;
+        let whole = self.cut != Some(collected.offset(at.record))
+            && clean_bytes(collected, at.record) <= self.quarantine_bytes_max;
         self.text.clear();
         let mut own = OwnHeaders::new(&mut self.text);
         own.add("oncegate-reason", format_args!("{}", reason.as_str()));
@@ -349,7 +354,7 @@ impl<'a> FinishedHeaders<'a> {
         self.ends[..self.len].iter().map(move |(name, end)| {
             let value = &self.text.as_bytes()[from..*end];
             from = *end;
-            Header { name, value: Some(value) }
+            Header { name: name.as_bytes(), value: Some(value) }
         })
     }
 
@@ -366,7 +371,7 @@ fn with_headers<E>(
     output: OutputRecord<'_>,
     sink: &mut dyn FnMut(&OutputRecord<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
-    const NO_HEADER: Header<'static> = Header { name: "", value: None };
+    const NO_HEADER: Header<'static> = Header { name: b"", value: None };
     let raw = collected.headers(record);
     if raw.len() == 0 {
         let mut headers = [NO_HEADER; OWN_HEADERS_MAX];
@@ -377,18 +382,22 @@ fn with_headers<E>(
         }
         return sink(&OutputRecord { headers: &headers[..len], ..output });
     }
-    let names: Vec<Option<String>> = raw
-        .map(|header| {
-            let own = header.name.strip_prefix(OWN_PREFIX)?;
-            Some(format!("{RAW_PREFIX}{own}"))
-        })
-        .collect();
+    let names: Vec<Option<String>> = raw.map(|header| kept_name(header.name)).collect();
     let renamed = collected.headers(record).zip(&names).map(|(header, name)| Header {
-        name: name.as_deref().unwrap_or(header.name),
+        name: name.as_deref().map_or(header.name, str::as_bytes),
         value: header.value,
     });
     let headers: Vec<Header<'_>> = renamed.chain(own.each()).collect();
     sink(&OutputRecord { headers: &headers, ..output })
+}
+
+/// The name under which a raw header is kept, where it is not its own: one that would pass for
+/// ours, and one that is not UTF-8 (then its bytes in hexadecimal digits).
+fn kept_name(name: &[u8]) -> Option<String> {
+    match std::str::from_utf8(name) {
+        Ok(name) => name.strip_prefix(OWN_PREFIX).map(|rest| format!("{RAW_PREFIX}{rest}")),
+        Err(_) => Some(format!("{RAW_PREFIX}name-{}", hex::encode(name))),
+    }
 }
 
 /// The raw document with its array reduced to one element.

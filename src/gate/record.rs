@@ -25,8 +25,8 @@ impl RecordTimestamp {
 /// One header. Kafka allows a name more than once and tells null from empty values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header<'a> {
-    /// Its name.
-    pub name: &'a str,
+    /// Its name: UTF-8 by Kafka's protocol, which not every producer keeps.
+    pub name: &'a [u8],
     /// Its bytes; `None` is Kafka's null.
     pub value: Option<&'a [u8]>,
 }

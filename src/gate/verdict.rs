@@ -72,8 +72,8 @@ mod tests {
 
     const HOUR: i64 = 3_600_000_000;
     const WINDOW: Window = Window { span_micros: Some(HOUR), future_micros_max: 0 };
-    const DIGEST: ContentDigest = ContentDigest::from_bytes([1; 16]);
-    const OTHER: ContentDigest = ContentDigest::from_bytes([2; 16]);
+    const DIGEST: ContentDigest = ContentDigest::new([1; 16]);
+    const OTHER: ContentDigest = ContentDigest::new([2; 16]);
 
     fn question(event_micros: i64, sighting: Option<&Sighting>) -> Question<'_> {
         Question {

@@ -32,10 +32,10 @@ pub fn unpack_firsts(bytes: &[u8], from: i64) -> impl ExactSizeIterator<Item = F
     let (rows, _) = bytes.as_chunks::<FIRST_BYTES>();
     rows.iter().map(move |row| FirstSighting {
         key: SightingKey {
-            key: EventKey::from_bytes(array(&row[..32])),
+            key: EventKey::new(array(&row[..32])),
             event_micros: i64::from_be_bytes(array(&row[32..40])),
         },
-        digest: ContentDigest::from_bytes(array(&row[40..56])),
+        digest: ContentDigest::new(array(&row[40..56])),
         offset: from + i64::from(u32::from_be_bytes(array(&row[56..60]))),
         item: u32::from_be_bytes(array(&row[60..64])),
     })
@@ -55,7 +55,7 @@ pub fn pack_absorbed(absorbed: &[SightingKey]) -> Vec<u8> {
 pub fn unpack_absorbed(bytes: &[u8]) -> impl ExactSizeIterator<Item = SightingKey> {
     let (rows, _) = bytes.as_chunks::<ABSORBED_BYTES>();
     rows.iter().map(|row| SightingKey {
-        key: EventKey::from_bytes(array(&row[..32])),
+        key: EventKey::new(array(&row[..32])),
         event_micros: i64::from_be_bytes(array(&row[32..40])),
     })
 }

@@ -59,6 +59,60 @@ pub(super) fn describe_topics<C: ClientContext>(
     if names.is_empty() {
         return Ok(Vec::new());
     }
+    // SAFETY: the client is borrowed for longer than the request lives.
+    let request = unsafe { DescribeRequest::send(client, names, timeout)? };
+    request.receive(timeout + ANSWER_SPARE)?.ok_or(RDKafkaErrorCode::OperationTimedOut)
+}
+
+/// A request under way.
+pub(super) struct DescribeRequest {
+    queue: Owned<native::rd_kafka_queue_t>,
+}
+
+// SAFETY: librdkafka's queues may be used from any thread, one at a time.
+unsafe impl Send for DescribeRequest {}
+
+impl DescribeRequest {
+    /// Sends it.
+    ///
+    /// # Safety
+    /// The request must be dropped before the client is.
+    pub(super) unsafe fn send<C: ClientContext>(
+        client: &Client<C>,
+        names: &[&str],
+        timeout: Duration,
+    ) -> Result<DescribeRequest, RDKafkaErrorCode> {
+        let queue = send(client, names, timeout)?;
+        Ok(DescribeRequest { queue })
+    }
+
+    /// Waits for the answer; `None` if it has not come yet.
+    pub(super) fn receive(
+        &self,
+        wait: Duration,
+    ) -> Result<Option<Vec<Described>>, RDKafkaErrorCode> {
+        let Some(event) = answer(&self.queue, wait)? else {
+            return Ok(None);
+        };
+        // SAFETY: the event is valid, and is one of this kind: nothing else is sent to the queue.
+        let result = unsafe { native::rd_kafka_event_DescribeTopics_result(event.ptr()) };
+        if result.is_null() {
+            return Err(RDKafkaErrorCode::Fail);
+        }
+        let mut count = 0;
+        // SAFETY: the result belongs to the event, which lives until the end of this function.
+        let described =
+            unsafe { native::rd_kafka_DescribeTopics_result_topics(result, &mut count) };
+        // SAFETY: librdkafka gave an array of `count` valid descriptions that belong to the event.
+        Ok(Some((0..count).map(|nth| unsafe { read(*described.add(nth)) }).collect()))
+    }
+}
+
+fn send<C: ClientContext>(
+    client: &Client<C>,
+    names: &[&str],
+    timeout: Duration,
+) -> Result<Owned<native::rd_kafka_queue_t>, RDKafkaErrorCode> {
     let failed = RDKafkaErrorCode::Fail;
     let names: Vec<CString> = names
         .iter()
@@ -82,17 +136,7 @@ pub(super) fn describe_topics<C: ClientContext>(
             .ok_or(failed)?;
     // SAFETY: all four are valid; librdkafka copies what it keeps of them.
     unsafe { native::rd_kafka_DescribeTopics(rk, topics.ptr(), options.ptr(), queue.ptr()) };
-    let event = answer(&queue, timeout + ANSWER_SPARE)?;
-    // SAFETY: the event is valid, and is one of this kind: nothing else is sent to the queue.
-    let result = unsafe { native::rd_kafka_event_DescribeTopics_result(event.ptr()) };
-    if result.is_null() {
-        return Err(failed);
-    }
-    let mut count = 0;
-    // SAFETY: the result belongs to the event, which lives until the end of this function.
-    let described = unsafe { native::rd_kafka_DescribeTopics_result_topics(result, &mut count) };
-    // SAFETY: librdkafka gave an array of `count` valid descriptions that belong to the event.
-    Ok((0..count).map(|nth| unsafe { read(*described.add(nth)) }).collect())
+    Ok(queue)
 }
 
 fn options<C: ClientContext>(
@@ -126,19 +170,19 @@ fn options<C: ClientContext>(
 fn answer(
     queue: &Owned<native::rd_kafka_queue_t>,
     timeout: Duration,
-) -> Result<Owned<native::rd_kafka_event_t>, RDKafkaErrorCode> {
+) -> Result<Option<Owned<native::rd_kafka_event_t>>, RDKafkaErrorCode> {
     let timeout_ms = i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX);
     // SAFETY: the queue is valid. If no answer comes, dropping the queue makes librdkafka drop a
     // late one.
     let event = Owned::new(
         unsafe { native::rd_kafka_queue_poll(queue.ptr(), timeout_ms) },
         native::rd_kafka_event_destroy,
-    )
-    .ok_or(RDKafkaErrorCode::OperationTimedOut)?;
+    );
+    let Some(event) = event else { return Ok(None) };
     // SAFETY: the event is valid.
     let code: RDKafkaRespErr = unsafe { native::rd_kafka_event_error(event.ptr()) };
     match RDKafkaErrorCode::from(code) {
-        RDKafkaErrorCode::NoError => Ok(event),
+        RDKafkaErrorCode::NoError => Ok(Some(event)),
         code => Err(code),
     }
 }

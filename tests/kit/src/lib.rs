@@ -1,0 +1,26 @@
+//! The test kit of oncegate: what its real-broker tests, its demo and its bench share.
+//!
+//! | module | what it is for |
+//! | --- | --- |
+//! | [`broker`] | one way to a Kafka cluster: a given one, a container, or a local JVM; faults |
+//! | [`generator`] | deterministic samples of raw events whose truth is known beforehand |
+//! | [`produce`] | writes a sample to a raw topic, with and without transactions |
+//! | [`reader`] | reads a topic from its beginning to its end, committed records only |
+//! | [`topics`] | creates, deletes, cuts and names topics; sets a group's offsets |
+//! | [`compare`] | what stands in a clean topic against what the generator sent |
+//! | [`process`] | an `oncegate` process as a child, and the faults it can suffer |
+//! | [`wait`] | waiting for a condition, the only place that may poll with a pause |
+//!
+//! Nothing here derives an event key: the kit judges oncegate, so it must not believe it.
+
+pub mod broker;
+pub mod compare;
+pub mod error;
+pub mod generator;
+pub mod process;
+pub mod produce;
+pub mod reader;
+pub mod topics;
+pub mod wait;
+
+pub use error::{KitError, Result};

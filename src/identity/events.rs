@@ -1,0 +1,84 @@
+//! The answers of a [`Deriver`](super::Deriver): one for each event of a record.
+//!
+//! Values only; how they come about is in `derive`.
+
+use super::hash::{ContentDigest, EventKey};
+use super::reject::Rejection;
+use std::ops::Range;
+
+/// The answers for one record, in the order of the document.
+#[derive(Clone, Copy, Debug)]
+pub struct Events<'d> {
+    pub(crate) answers: &'d [Result<Derived, Rejection>],
+    pub(crate) prefixes: &'d str,
+}
+
+/// What is kept of an event; the prefix is a span of the deriver's text.
+#[derive(Clone, Debug)]
+pub(crate) struct Derived {
+    pub key: EventKey,
+    pub digest: ContentDigest,
+    pub event_time_micros: Option<i64>,
+    pub prefix: Range<usize>,
+    pub item: Option<ItemSpan>,
+}
+
+/// One event of a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event<'d> {
+    /// The identity.
+    pub key: EventKey,
+    /// The content beside it.
+    pub digest: ContentDigest,
+    /// Microseconds since 1970-01-01T00:00:00Z; `None` where the recipe has no event time.
+    pub event_time_micros: Option<i64>,
+    /// What stands before the 64 hex digits when the key is written as text; may be empty.
+    pub prefix: &'d str,
+    /// Where the event lies in the payload, in granularity `items` only.
+    pub item: Option<ItemSpan>,
+}
+
+/// Byte ranges in the payload: replacing `array` by `[`, the bytes of `element` and `]` gives a
+/// document that holds this one event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ItemSpan {
+    /// The element itself.
+    pub element: Range<usize>,
+    /// The whole array, both brackets included.
+    pub array: Range<usize>,
+}
+
+impl<'d> Events<'d> {
+    /// How many answers there are; never 0.
+    #[allow(
+        clippy::len_without_is_empty,
+        reason = "a record never has no event: that is a rejection"
+    )]
+    pub fn len(&self) -> usize {
+        self.answers.len()
+    }
+
+    /// The answers in the order of the document.
+    pub fn iter(
+        &self,
+    ) -> impl ExactSizeIterator<Item = Result<Event<'d>, &'d Rejection>> + use<'d> {
+        let prefixes = self.prefixes;
+        self.answers.iter().map(move |answer| match answer {
+            Err(rejection) => Err(rejection),
+            Ok(derived) => Ok(Event {
+                key: derived.key,
+                digest: derived.digest,
+                event_time_micros: derived.event_time_micros,
+                prefix: &prefixes[derived.prefix.clone()],
+                item: derived.item.clone(),
+            }),
+        })
+    }
+}
+
+impl Event<'_> {
+    /// The key as text: the prefix and 64 hex digits.
+    pub fn key_text(&self) -> String {
+        format!("{}{}", self.prefix, self.key)
+    }
+}

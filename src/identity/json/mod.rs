@@ -1,0 +1,16 @@
+//! Strict JSON: RFC 8259 and nothing beside it, in one pass over the bytes.
+//!
+//! What two readers could read in two ways is refused: repeated members, lone surrogates, bad
+//! UTF-8, `NaN`, trailing text, nesting deeper than [`MAX_DEPTH`]. Numbers stay the text that
+//! they are; nothing here ever makes a float of one. The result is a flat [`Tape`] whose vectors
+//! are used again for the next document, so that reading allocates nothing once warm.
+//!
+//! Nothing here knows recipes, and nothing here may hash or normalize.
+
+mod reader;
+mod tape;
+
+pub(crate) use tape::{Kind, Mark, Tape, Token, prefix_of};
+
+/// How many arrays and objects may stand inside each other.
+pub const MAX_DEPTH: usize = 64;

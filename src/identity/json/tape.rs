@@ -1,0 +1,146 @@
+//! The tape: what the reader found, as flat vectors of spans.
+//!
+//! A token's text lies in the payload, or, where it was written with escapes, decoded in the
+//! tape's own `decoded` bytes. Members of an object are sorted by name (bytes of UTF-8, which is
+//! the order of code points), so that names can be looked up and written in canonical order.
+
+/// What a token is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Null,
+    False,
+    True,
+    Number,
+    /// A string without escapes: its span, without the quotes, lies in the payload.
+    Text,
+    /// A string with escapes: its span lies in the decoded bytes.
+    Decoded,
+    Array,
+    Object,
+}
+
+/// What the recipe says about a token; it steers the canonical content, never the key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mark {
+    /// Stands literally in the canonical content.
+    Literal,
+    /// Left out: its meaning is in the identity already, or the recipe ignores it.
+    LeftOut,
+    /// An array whose order means nothing.
+    Unordered,
+    /// The array of items of a record: its content is written apart, in the order of the items.
+    Items,
+}
+
+/// One value of the document.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Token {
+    pub kind: Kind,
+    pub mark: Mark,
+    /// Scalars: where the text begins. Containers: where the bracket stands in the payload.
+    pub start: u32,
+    /// The end of the text, or one past the closing bracket.
+    pub end: u32,
+    /// Containers: the first child in `members` or `elements`.
+    pub first: u32,
+    /// Containers: the number of children.
+    pub count: u32,
+}
+
+/// One member of an object.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Member {
+    /// The first eight bytes of the name, big endian, padded with zeros: decides most comparisons.
+    pub prefix: u64,
+    pub start: u32,
+    pub end: u32,
+    /// The name was written with escapes: its span lies in the decoded bytes.
+    pub decoded: bool,
+    /// The token of the value.
+    pub value: u32,
+}
+
+/// The document as the reader found it.
+#[derive(Debug, Default)]
+pub(crate) struct Tape {
+    pub tokens: Vec<Token>,
+    pub members: Vec<Member>,
+    pub elements: Vec<u32>,
+    pub decoded: Vec<u8>,
+    pub(super) open_members: Vec<Member>,
+    pub(super) open_elements: Vec<u32>,
+}
+
+impl Tape {
+    pub(super) fn clear(&mut self) {
+        self.tokens.clear();
+        self.members.clear();
+        self.elements.clear();
+        self.decoded.clear();
+        self.open_members.clear();
+        self.open_elements.clear();
+    }
+
+    pub fn token(&self, index: u32) -> Token {
+        self.tokens[index as usize]
+    }
+
+    pub fn set_mark(&mut self, index: u32, mark: Mark) {
+        self.tokens[index as usize].mark = mark;
+    }
+
+    /// The members of an object, sorted by name; nothing for any other kind.
+    pub fn members_of(&self, token: Token) -> &[Member] {
+        match token.kind {
+            Kind::Object => {
+                &self.members[token.first as usize..(token.first + token.count) as usize]
+            }
+            _ => &[],
+        }
+    }
+
+    /// The elements of an array in their order; nothing for any other kind.
+    pub fn elements_of(&self, token: Token) -> &[u32] {
+        match token.kind {
+            Kind::Array => {
+                &self.elements[token.first as usize..(token.first + token.count) as usize]
+            }
+            _ => &[],
+        }
+    }
+
+    /// The text of a string or number.
+    pub fn text<'a>(&'a self, payload: &'a [u8], token: Token) -> &'a [u8] {
+        let from = if token.kind == Kind::Decoded { &self.decoded } else { payload };
+        &from[token.start as usize..token.end as usize]
+    }
+
+    /// The name of a member.
+    pub fn name<'a>(&'a self, payload: &'a [u8], member: &Member) -> &'a [u8] {
+        name_in(&self.decoded, payload, member)
+    }
+
+    /// The value of a member by its name.
+    pub fn find(&self, payload: &[u8], object: Token, prefix: u64, name: &[u8]) -> Option<u32> {
+        self.members_of(object)
+            .iter()
+            .find(|m| m.prefix == prefix && self.name(payload, m) == name)
+            .map(|m| m.value)
+    }
+}
+
+/// Borrows the two sources of names apart, so that members can be sorted in place.
+pub(super) fn name_in<'a>(decoded: &'a [u8], payload: &'a [u8], member: &Member) -> &'a [u8] {
+    let from = if member.decoded { decoded } else { payload };
+    &from[member.start as usize..member.end as usize]
+}
+
+/// The first eight bytes of a name, so that most comparisons are one of two numbers.
+pub(crate) fn prefix_of(name: &[u8]) -> u64 {
+    if let Some(first) = name.first_chunk::<8>() {
+        return u64::from_be_bytes(*first);
+    }
+    let mut bytes = [0; 8];
+    bytes[..name.len()].copy_from_slice(name);
+    u64::from_be_bytes(bytes)
+}

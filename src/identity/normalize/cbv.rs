@@ -1,0 +1,167 @@
+//! The GS1 Core Business Vocabulary 2.0: business steps (7.1) and dispositions (7.2).
+//!
+//! Bare word, URN, web URI and CURIE of one value are one, printed as the URN. The vocabulary is
+//! closed and its case matters; what stands in a namespace of GS1 and is unknown is a mistake.
+//! A URI of the user's own vocabulary is kept as it is.
+
+use super::text::Text;
+use super::{Answer, Input, Output};
+use crate::identity::reject::{Fault, Reason};
+
+/// Which vocabulary a value belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Vocabulary {
+    BizStep,
+    Disposition,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cbv {
+    /// A value is read as a text first, by these rules.
+    pub text: Text,
+    pub vocabulary: Vocabulary,
+}
+
+const RULE: &str = "a word of the CBV or a URI of one's own is due";
+
+impl Cbv {
+    pub fn apply(&self, input: Input<'_>, out: &mut Output) -> Answer {
+        let start = out.bytes.len();
+        self.text.apply(input, out)?;
+        let text = &out.bytes[start..];
+        let (urn, web, curie, words) = match self.vocabulary {
+            Vocabulary::BizStep => (
+                &b"urn:epcglobal:cbv:bizstep:"[..],
+                &b"https://ref.gs1.org/cbv/BizStep-"[..],
+                &b"cbv:BizStep-"[..],
+                BIZ_STEPS,
+            ),
+            Vocabulary::Disposition => (
+                &b"urn:epcglobal:cbv:disp:"[..],
+                &b"https://ref.gs1.org/cbv/Disp-"[..],
+                &b"cbv:Disp-"[..],
+                DISPOSITIONS,
+            ),
+        };
+        let word = [urn, web, curie].iter().find_map(|p| text.strip_prefix(*p)).unwrap_or(text);
+        if let Some(known) = words.iter().find(|known| known.as_bytes() == word) {
+            out.bytes.truncate(start);
+            out.bytes.extend_from_slice(urn);
+            out.bytes.extend_from_slice(known.as_bytes());
+            out.plain = true;
+            return Ok(());
+        }
+        match is_uri(text) && !in_gs1_namespace(text) {
+            true => Ok(()),
+            false => Err(Fault::new(Reason::Cbv, RULE)),
+        }
+    }
+}
+
+/// RFC 3986, section 3: a scheme, a colon, and characters that a URI (or IRI) can hold.
+fn is_uri(text: &[u8]) -> bool {
+    let Some(colon) = text.iter().position(|b| *b == b':') else {
+        return false;
+    };
+    let (scheme, rest) = (&text[..colon], &text[colon + 1..]);
+    scheme.first().is_some_and(u8::is_ascii_alphabetic)
+        && scheme.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'))
+        && !rest.is_empty()
+        && !rest.iter().any(|b| {
+            matches!(
+                b,
+                0..=b' ' | b'"' | b'<' | b'>' | b'\\' | b'^' | b'`' | b'{' | b'|' | b'}' | 0x7F
+            )
+        })
+}
+
+fn in_gs1_namespace(text: &[u8]) -> bool {
+    const NAMESPACES: [&[u8]; 5] = [
+        b"urn:epcglobal:",
+        b"cbv:",
+        b"https://ref.gs1.org/",
+        b"http://ref.gs1.org/",
+        b"https://ns.gs1.org/",
+    ];
+    NAMESPACES.iter().any(|n| text.get(..n.len()).is_some_and(|t| t.eq_ignore_ascii_case(n)))
+}
+
+const BIZ_STEPS: &[&str] = &[
+    "accepting",
+    "arriving",
+    "assembling",
+    "collecting",
+    "commissioning",
+    "consigning",
+    "creating_class_instance",
+    "cycle_counting",
+    "decommissioning",
+    "departing",
+    "destroying",
+    "disassembling",
+    "dispensing",
+    "encoding",
+    "entering_exiting",
+    "holding",
+    "inspecting",
+    "installing",
+    "killing",
+    "loading",
+    "other",
+    "packing",
+    "picking",
+    "receiving",
+    "removing",
+    "repackaging",
+    "repairing",
+    "replacing",
+    "reserving",
+    "retail_selling",
+    "sampling",
+    "sensor_reporting",
+    "shipping",
+    "staging_outbound",
+    "stock_taking",
+    "stocking",
+    "storing",
+    "transporting",
+    "unloading",
+    "unpacking",
+    "void_shipping",
+];
+
+const DISPOSITIONS: &[&str] = &[
+    "active",
+    "available",
+    "completeness_inferred",
+    "completeness_verified",
+    "conformant",
+    "container_closed",
+    "container_open",
+    "damaged",
+    "destroyed",
+    "dispensed",
+    "disposed",
+    "encoded",
+    "expired",
+    "in_progress",
+    "in_transit",
+    "inactive",
+    "mismatch_class",
+    "mismatch_instance",
+    "mismatch_quantity",
+    "needs_replacement",
+    "no_pedigree_match",
+    "non_conformant",
+    "non_sellable_other",
+    "partially_dispensed",
+    "recalled",
+    "reserved",
+    "retail_sold",
+    "returned",
+    "sellable_accessible",
+    "sellable_not_accessible",
+    "stolen",
+    "unavailable",
+    "unknown",
+];

@@ -1,0 +1,7 @@
+//! What the outside sees of a running process: readiness, metrics, logs.
+//! Must not be in here: anything that the gate's work depends on.
+
+pub mod board;
+pub mod http;
+pub mod logging;
+pub mod metrics;

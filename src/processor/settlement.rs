@@ -1,0 +1,329 @@
+//! From what a worker has collected to a transaction, and from its ending to what the tasks hold.
+//! Must not be in here: polling, rebalances, or how a transaction is run.
+
+use super::observer::Observer;
+use super::takeover::other_topics;
+use super::transaction::{self, End, Ended, Parcel, end_after};
+use super::worker::{Takeovers, Worker, WorkerExit};
+use crate::gate::{Case, Lookups, Part, Target, decide_part};
+use crate::journal::entry::{NO_ENTRY, begin_header, encode, encode_part};
+use crate::journal::{CommitAcknowledged, EncodedEntry, Receipt};
+use crate::kafka::broker::{Broker, Delivered, DeliveryCause, DeliveryError, TopicIds, TxnError};
+use crate::store::PartitionStore;
+
+/// How long a partition's end must have been seen before an entry without records is written.
+const END_ENTRY_IDLE_MS: u64 = 1000;
+
+/// What a transaction is to write for one partition.
+struct Prepared {
+    partition: i32,
+    entry: EncodedEntry,
+    /// `None` for the entry that begins a partition.
+    part: Option<Part>,
+}
+
+impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
+    /// Writes the first entry of partitions that were never served, before anything is read.
+    pub(super) fn begin_partitions(&mut self) -> Result<(), WorkerExit> {
+        let mut prepared = Vec::new();
+        for task in self.tasks.values() {
+            let super::task::TaskState::Beginning(open) = &task.state else { continue };
+            let header = begin_header(&open.context, open.progress.decided_to);
+            let entry = encode(1, NO_ENTRY, header, &[], &[]);
+            prepared.push(Prepared { partition: task.partition, entry, part: None });
+        }
+        if prepared.is_empty() {
+            return Ok(());
+        }
+        let partitions: Vec<i32> = prepared.iter().map(|prepared| prepared.partition).collect();
+        self.run(prepared)?;
+        for partition in partitions {
+            let begun = self.tasks.get_mut(&partition).is_some_and(|task| {
+                let begun = task.open_mut().is_some_and(|open| open.position.is_some());
+                if begun {
+                    task.verified();
+                }
+                begun
+            });
+            if begun {
+                self.read_on(partition);
+            }
+        }
+        self.publish();
+        Ok(())
+    }
+
+    /// Whether a partition that was read to its end has markers behind its last entry.
+    pub(super) fn end_entry_due(&mut self) -> bool {
+        let now_ms = self.broker.now_ms();
+        let waiting = (self.tasks.values()).any(|task| {
+            task.running().is_some() && task.end_seen.is_some_and(|end| end > task.committed_next)
+        });
+        if !waiting {
+            self.end_waiting_since_ms = None;
+            return false;
+        }
+        let since_ms = *self.end_waiting_since_ms.get_or_insert(now_ms);
+        now_ms.saturating_sub(since_ms) >= END_ENTRY_IDLE_MS
+    }
+
+    /// Decides what was collected and runs a transaction over it.
+    pub(super) fn transact(&mut self) -> Result<(), WorkerExit> {
+        self.end_waiting_since_ms = None;
+        let mut room = self.setbacks.records_max(self.route.batch.records_max);
+        let partitions: Vec<i32> = self.tasks.keys().copied().collect();
+        let mut prepared: Vec<Prepared> = Vec::new();
+        for partition in partitions {
+            if room == 0 {
+                break;
+            }
+            match self.prepare(partition, room) {
+                Ok(None) => {}
+                Ok(Some(part)) => {
+                    room -= part.part.as_ref().map_or(0, |part| part.records.len());
+                    prepared.push(part);
+                }
+                Err(error) => {
+                    tracing::error!(
+                        route = self.route.name,
+                        partition,
+                        "{error}; taking the partition over anew"
+                    );
+                    self.restore(partition);
+                }
+            }
+        }
+        if prepared.is_empty() {
+            self.batch_since_ms = None;
+            return Ok(());
+        }
+        self.run(prepared)
+    }
+
+    /// Decides at most `records_max` of a partition's records.
+    fn prepare(
+        &mut self,
+        partition: i32,
+        records_max: usize,
+    ) -> Result<Option<Prepared>, crate::store::StoreError> {
+        let refused = self.setbacks.refused(partition);
+        let Some(task) = self.tasks.get_mut(&partition) else { return Ok(None) };
+        let incarnation = task.collected_for();
+        let super::task::TaskState::Running(open) = &mut task.state else { return Ok(None) };
+        let records = task.collected.waiting(records_max);
+        let all = records.len() == task.collected.len();
+        let to_at_least = match task.end_seen {
+            Some(end) if all && end >= task.collected_next => end,
+            _ => task.committed_next,
+        };
+        if records.is_empty() && to_at_least <= task.committed_next {
+            return Ok(None);
+        }
+        let Some(position) = &open.position else { return Ok(None) };
+        let lookups = Lookups::of(&task.collected, &records);
+        self.found.clear();
+        open.store.look_up(&lookups.keys, &mut self.found)?;
+        let case = Case {
+            collected: &task.collected,
+            records,
+            lookups: &lookups,
+            found: &self.found,
+            from: task.committed_next,
+            incarnation,
+            before: &open.progress,
+            to_at_least,
+            refused,
+        };
+        let part = decide_part(case, &self.route.policy);
+        let entry = encode_part(&open.context, &part, position);
+        Ok(Some(Prepared { partition, entry, part: Some(part) }))
+    }
+
+    fn run(&mut self, prepared: Vec<Prepared>) -> Result<(), WorkerExit> {
+        let began_ms = self.broker.now_ms();
+        let Some((prepared, expected)) = self.in_force(prepared) else { return Ok(()) };
+        let mut parcels = Vec::with_capacity(prepared.len());
+        for item in &prepared {
+            let Some(task) = self.tasks.get(&item.partition) else { continue };
+            let Some(open) = task.open() else { continue };
+            parcels.push(Parcel {
+                partition: item.partition,
+                entry: &item.entry,
+                decided: item.part.as_ref().map(|part| (&task.collected, part)),
+                clean_end: open.clean_end.clone(),
+                quarantine_end: open.quarantine_end.clone(),
+            });
+        }
+        let Ended { end, straggler_suspected } = transaction::run(
+            &mut self.broker,
+            &mut self.renderer,
+            &parcels,
+            &expected,
+            &self.limits,
+        );
+        if straggler_suspected {
+            self.taint_producer();
+        }
+        match end {
+            End::Committed(acknowledged, delivered) => {
+                let took_ms = self.broker.now_ms().saturating_sub(began_ms);
+                self.settle(&prepared, &acknowledged, &delivered, took_ms)
+            }
+            End::RecordRefused(error) => self.record_refused(&prepared, &error),
+            End::Aborted(error) => self.aborted(&error),
+            End::MembershipLost(error) => {
+                tracing::warn!(
+                    route = self.route.name,
+                    "the membership was lost ({error}): the batch is dropped"
+                );
+                self.observer.not_committed("membership");
+                self.setbacks.aborted(self.broker.now_ms());
+                self.restore_all();
+            }
+            End::OtherTopics(found) => {
+                self.observer.not_committed("topics");
+                let partitions: Vec<i32> = self.tasks.keys().copied().collect();
+                for partition in partitions {
+                    self.refuse(partition, other_topics(&self.route, &expected, &found));
+                }
+            }
+            End::Unknown(error) => {
+                tracing::warn!(
+                    route = self.route.name,
+                    "the outcome of a transaction is unknown ({error}): new producer, and every partition is taken over anew"
+                );
+                self.observer.not_committed("unknown");
+                self.setbacks.aborted(self.broker.now_ms());
+                self.leave_producer();
+                self.setbacks.producer_died(&error.to_string())?;
+            }
+        }
+        if self.tasks.values().all(|task| task.collected.is_empty()) {
+            self.batch_since_ms = None;
+        }
+        Ok(())
+    }
+
+    /// Leaves out what was collected for an incarnation that is no longer in force, and what is
+    /// for other topics than the first; gives the topics that the rest is for.
+    fn in_force(&mut self, prepared: Vec<Prepared>) -> Option<(Vec<Prepared>, TopicIds)> {
+        let mut expected: Option<TopicIds> = None;
+        let (mut kept, mut stale) = (Vec::with_capacity(prepared.len()), Vec::new());
+        for item in prepared {
+            let ids = self.tasks.get(&item.partition).and_then(|task| {
+                let made_for = item.part.as_ref().map_or(task.incarnation, |p| p.incarnation);
+                let context = &task.open()?.context;
+                (made_for == task.incarnation).then(|| TopicIds {
+                    raw: context.raw_topic_id.clone(),
+                    journal: context.journal_topic_id.clone(),
+                    raw_partitions: context.raw_partitions,
+                })
+            });
+            match ids {
+                Some(ids) if *expected.get_or_insert_with(|| ids.clone()) == ids => kept.push(item),
+                _ => stale.push(item.partition),
+            }
+        }
+        for partition in stale {
+            self.restore(partition);
+        }
+        expected.filter(|_| !kept.is_empty()).map(|expected| (kept, expected))
+    }
+
+    /// With the receipts: one atomic write per store, then the watermarks.
+    fn settle(
+        &mut self,
+        prepared: &[Prepared],
+        acknowledged: &CommitAcknowledged,
+        delivered: &Delivered,
+        took_ms: u64,
+    ) {
+        for item in prepared {
+            if let Err(error) = self.settle_one(item, acknowledged, delivered) {
+                tracing::error!(
+                    route = self.route.name,
+                    partition = item.partition,
+                    "what is committed was not stored: {error}; restoring it from the journal"
+                );
+                self.restore(item.partition);
+            }
+        }
+        self.setbacks.committed(self.route.batch.records_max);
+        let with_room: Vec<i32> = (self.tasks.values())
+            .filter(|task| task.may_read_on())
+            .map(|task| task.partition)
+            .collect();
+        with_room.into_iter().for_each(|partition| self.read_on(partition));
+        let counts: Vec<_> = (prepared.iter())
+            .filter_map(|item| {
+                item.part.as_ref().map(|p| (item.partition, &p.counts, &p.replay_counts))
+            })
+            .collect();
+        self.observer.committed(&counts, took_ms);
+        self.publish();
+    }
+
+    fn settle_one(
+        &mut self,
+        item: &Prepared,
+        acknowledged: &CommitAcknowledged,
+        delivered: &Delivered,
+    ) -> Result<(), String> {
+        let Some(task) = self.tasks.get_mut(&item.partition) else { return Ok(()) };
+        let Some((first, last)) = delivered.ranges.get(&(Target::Journal, item.partition)) else {
+            return Err("the journal entry's offset was not reported".into());
+        };
+        let receipt = Receipt::of_commit(acknowledged, &item.entry, (*first, last + 1));
+        let changed = item.part.as_ref().map_or(&[][..], |part| &part.changed);
+        let Some(open) = task.open_mut() else { return Ok(()) };
+        open.store.apply(&receipt, changed).map_err(|error| error.to_string())?;
+        open.clean_end = end_after(&open.clean_end, delivered, Target::Clean, item.partition);
+        open.quarantine_end =
+            end_after(&open.quarantine_end, delivered, Target::Quarantine, item.partition);
+        open.position = Some(receipt.into_position());
+        if let Some(part) = &item.part {
+            open.progress = part.after.clone();
+            task.committed(part.records.len(), part.to);
+        }
+        Ok(())
+    }
+
+    fn record_refused(&mut self, prepared: &[Prepared], error: &DeliveryError) {
+        let records: usize =
+            prepared.iter().filter_map(|item| item.part.as_ref()).map(|p| p.records.len()).sum();
+        tracing::warn!(
+            route = self.route.name,
+            records,
+            "the batch was aborted because a record was refused ({error})"
+        );
+        self.observer.not_committed("record");
+        if error.cause != DeliveryCause::Other {
+            let alone = (prepared.iter()).filter(|_| records == 1).find_map(|item| {
+                let part = item.part.as_ref().filter(|part| !part.records.is_empty())?;
+                let task = self.tasks.get(&item.partition)?;
+                Some((item.partition, task.collected.offset(part.records.start)))
+            });
+            self.setbacks.record_refused(error.cause, records, alone);
+        }
+        self.send_again_when_verified();
+    }
+
+    fn aborted(&mut self, error: &TxnError) {
+        tracing::warn!(route = self.route.name, "a transaction was aborted: {error}");
+        self.observer.not_committed("aborted");
+        self.send_again_when_verified();
+    }
+
+    fn send_again_when_verified(&mut self) {
+        self.setbacks.aborted(self.broker.now_ms());
+        let beginning: Vec<i32> = (self.tasks.values())
+            .filter(|task| matches!(task.state, super::task::TaskState::Beginning(_)))
+            .map(|task| task.partition)
+            .collect();
+        for partition in beginning {
+            self.restore(partition);
+        }
+        self.verify_all();
+        self.publish();
+    }
+}

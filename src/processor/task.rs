@@ -1,0 +1,326 @@
+//! The task of one raw partition: its state, its two watermarks, its records under way.
+//! Must not be in here: the cluster. A task is told what happened and says what it holds.
+
+use super::refusal::Refusal;
+use super::restore::TakenOver;
+use super::route::BatchBounds;
+use crate::gate::{Collected, Incarnation, Progress};
+use crate::journal::{EntryContext, LogEnd, Position};
+
+/// How many batches a task may hold while nothing can be sent.
+const HELD_BATCHES_MAX: usize = 2;
+
+/// What a task may do.
+pub enum TaskState<S> {
+    /// It is being taken over; records that come are dropped.
+    Restoring,
+    /// Its first entry has to be written before anything is read.
+    Beginning(Open<S>),
+    /// It collects records and takes part in transactions.
+    Running(Open<S>),
+    /// It holds what it has until the committed offset is known to name its last entry.
+    Verifying(Open<S>),
+    /// It must not be served.
+    Refused(Refusal),
+}
+
+impl<S> TaskState<S> {
+    /// The name used in status, logs and metrics.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            TaskState::Restoring => "restoring",
+            TaskState::Beginning(_) => "beginning",
+            TaskState::Running(_) => "running",
+            TaskState::Verifying(_) => "verifying",
+            TaskState::Refused(_) => "refused",
+        }
+    }
+}
+
+/// A partition's store, and where it stands.
+pub struct Open<S> {
+    /// Its sightings.
+    pub store: S,
+    /// The last entry; `None` before the first.
+    pub position: Option<Position>,
+    /// What was decided so far.
+    pub progress: Progress,
+    /// What the next entries have in common.
+    pub context: EntryContext,
+    /// End of the clean partition after the last transaction that wrote to it.
+    pub clean_end: LogEnd,
+    /// End of the quarantine partition likewise.
+    pub quarantine_end: LogEnd,
+}
+
+impl<S> Open<S> {
+    /// A partition as its takeover left it; the ends come from the committed metadata.
+    pub fn new(taken: TakenOver<S>, context: EntryContext, ends: (LogEnd, LogEnd)) -> Open<S> {
+        let at = taken.start.offset();
+        let progress = match &taken.position {
+            Some(position) => position.progress(),
+            None => Progress {
+                window: crate::gate::WindowState::EMPTY,
+                decided_to: at,
+                skipped: Vec::new(),
+            },
+        };
+        Open {
+            store: taken.store,
+            position: taken.position,
+            progress,
+            context,
+            clean_end: ends.0,
+            quarantine_end: ends.1,
+        }
+    }
+}
+
+/// One raw partition that is assigned to this worker.
+///
+/// `committed_next <= collected_next`: after the last committed batch, and after the last record
+/// of the batch under way. Whatever drops a part sets the second back to the first and seeks.
+pub struct Task<S> {
+    /// Raw partition.
+    pub partition: i32,
+    /// Since when it is assigned.
+    pub incarnation: Incarnation,
+    /// What it may do.
+    pub state: TaskState<S>,
+    /// Records under way.
+    pub collected: Collected,
+    /// The incarnation that collected them.
+    collected_for: Incarnation,
+    /// The source offset after the last committed batch.
+    pub committed_next: i64,
+    /// The source offset after the last record under way.
+    pub collected_next: i64,
+    /// Where the log ended when it was last read to its end.
+    pub end_seen: Option<i64>,
+    /// A jump forward was seen right after a seek, and is confirmed by seeking once more.
+    jump: Jump,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Jump {
+    /// No record has come since the last seek.
+    Fresh,
+    /// The first record after a seek lay beyond the offset asked for; another seek is due, and
+    /// what comes before it is dropped.
+    SeekDue,
+    /// Sought once more.
+    Confirming,
+    /// The task holds all that it may; the partition is paused.
+    Full,
+    /// Records come.
+    Flowing,
+}
+
+/// What is to be done with a polled record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// It belongs to the batch.
+    Take,
+    /// It was taken before, or the task does not run.
+    Drop,
+    /// The task holds more than a batch, because nothing can be sent: pause the partition. It is
+    /// read on from this record once there is room.
+    Full,
+    /// It lies beyond the offset asked for: seek to that offset once more.
+    SeekAgain,
+}
+
+impl<S> Task<S> {
+    /// A task whose partition was just assigned.
+    pub fn assigned(partition: i32, incarnation: Incarnation) -> Task<S> {
+        Task {
+            partition,
+            incarnation,
+            state: TaskState::Restoring,
+            collected: Collected::new(partition),
+            collected_for: incarnation,
+            committed_next: -1,
+            collected_next: -1,
+            end_seen: None,
+            jump: Jump::Fresh,
+        }
+    }
+
+    /// Judges a record that was polled.
+    pub fn arrival(&mut self, offset: i64, bounds: &BatchBounds) -> Arrival {
+        if !matches!(self.state, TaskState::Running(_)) || offset < self.collected_next {
+            return Arrival::Drop;
+        }
+        match self.jump {
+            Jump::SeekDue | Jump::Full => return Arrival::Drop,
+            Jump::Fresh if offset > self.collected_next => {
+                self.jump = Jump::SeekDue;
+                return Arrival::SeekAgain;
+            }
+            Jump::Fresh | Jump::Confirming | Jump::Flowing => {}
+        }
+        if self.collected.len() >= HELD_BATCHES_MAX * bounds.records_max
+            || self.collected.bytes() >= HELD_BATCHES_MAX * bounds.bytes_max
+        {
+            self.jump = Jump::Full;
+            return Arrival::Full;
+        }
+        self.jump = Jump::Flowing;
+        self.collected_next = offset + 1;
+        Arrival::Take
+    }
+
+    /// The seek that [`Arrival::SeekAgain`] asked for was made.
+    pub fn sought_again(&mut self) {
+        self.jump = Jump::Confirming;
+    }
+
+    /// A seek to `collected_next` was made.
+    pub fn sought(&mut self) {
+        self.jump = Jump::Fresh;
+        self.end_seen = None;
+    }
+
+    /// The task reads from `offset` on; nothing is under way.
+    pub fn rewound_to(&mut self, offset: i64) {
+        self.collected.clear();
+        self.collected_for = self.incarnation;
+        self.committed_next = offset;
+        self.collected_next = offset;
+        self.sought();
+    }
+
+    /// Everything under way is dropped and the partition taken over anew: gives the incarnation
+    /// up, so that nothing made for it counts any more.
+    pub fn restore_as(&mut self, incarnation: Incarnation) {
+        self.incarnation = incarnation;
+        self.state = TaskState::Restoring;
+        self.rewound_to(-1);
+    }
+
+    /// The incarnation that collected what is under way.
+    pub fn collected_for(&self) -> Incarnation {
+        self.collected_for
+    }
+
+    /// The first `records` under way are committed, up to the offset `to`.
+    pub fn committed(&mut self, records: usize, to: i64) {
+        self.collected.advance(records);
+        self.committed_next = to;
+        self.collected_next = self.collected_next.max(to);
+    }
+
+    /// Whether the task had to turn records away and has room again.
+    pub fn may_read_on(&self) -> bool {
+        self.jump == Jump::Full && self.collected.is_empty() && self.running().is_some()
+    }
+
+    /// The open store of a task that runs.
+    pub fn running(&self) -> Option<&Open<S>> {
+        match &self.state {
+            TaskState::Running(open) => Some(open),
+            _ => None,
+        }
+    }
+
+    /// The open store of a task in any state that has one.
+    pub fn open(&self) -> Option<&Open<S>> {
+        match &self.state {
+            TaskState::Running(open) | TaskState::Verifying(open) | TaskState::Beginning(open) => {
+                Some(open)
+            }
+            TaskState::Restoring | TaskState::Refused(_) => None,
+        }
+    }
+
+    /// Likewise, to be changed.
+    pub fn open_mut(&mut self) -> Option<&mut Open<S>> {
+        match &mut self.state {
+            TaskState::Running(open) | TaskState::Verifying(open) | TaskState::Beginning(open) => {
+                Some(open)
+            }
+            TaskState::Restoring | TaskState::Refused(_) => None,
+        }
+    }
+
+    /// From running to verifying, with everything under way kept.
+    pub fn verify(&mut self) {
+        self.state = match std::mem::replace(&mut self.state, TaskState::Restoring) {
+            TaskState::Running(open) => TaskState::Verifying(open),
+            state => state,
+        };
+    }
+
+    /// From verifying back to running.
+    pub fn verified(&mut self) {
+        self.state = match std::mem::replace(&mut self.state, TaskState::Restoring) {
+            TaskState::Verifying(open) | TaskState::Beginning(open) => TaskState::Running(open),
+            state => state,
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BOUNDS: BatchBounds =
+        BatchBounds { records_max: 100, bytes_max: 100_000, wait_ms_max: 50 };
+
+    fn running(at: i64) -> Task<()> {
+        let mut task = Task::assigned(0, Incarnation(1));
+        task.state = TaskState::Running(Open {
+            store: (),
+            position: None,
+            progress: Progress {
+                window: crate::gate::WindowState::EMPTY,
+                decided_to: at,
+                skipped: Vec::new(),
+            },
+            context: EntryContext {
+                route: String::new(),
+                raw_topic_id: String::new(),
+                journal_topic_id: String::new(),
+                raw_partitions: 1,
+                recipe_fingerprint: [0; 32],
+            },
+            clean_end: LogEnd { topic_id: String::new(), last_offset: -1 },
+            quarantine_end: LogEnd { topic_id: String::new(), last_offset: -1 },
+        });
+        task.rewound_to(at);
+        task
+    }
+
+    #[test]
+    fn an_offset_is_taken_once() {
+        let mut task = running(5);
+        assert_eq!(task.arrival(4, &BOUNDS), Arrival::Drop);
+        assert_eq!(task.arrival(5, &BOUNDS), Arrival::Take);
+        assert_eq!(task.arrival(5, &BOUNDS), Arrival::Drop);
+        assert_eq!(task.arrival(8, &BOUNDS), Arrival::Take, "a gap amid the flow is the log's own");
+    }
+
+    #[test]
+    fn a_jump_right_after_a_seek_is_confirmed_once() {
+        let mut task = running(5);
+        assert_eq!(task.arrival(9, &BOUNDS), Arrival::SeekAgain);
+        assert_eq!(task.arrival(10, &BOUNDS), Arrival::Drop, "it was polled before the seek");
+        task.sought_again();
+        assert_eq!(task.arrival(9, &BOUNDS), Arrival::Take);
+        task.rewound_to(5);
+        assert_eq!(task.arrival(9, &BOUNDS), Arrival::SeekAgain);
+        task.sought_again();
+        assert_eq!(task.arrival(5, &BOUNDS), Arrival::Take, "the first answer was a stale one");
+    }
+
+    #[test]
+    fn only_a_running_task_takes_records() {
+        let mut task = running(5);
+        task.verify();
+        assert_eq!(task.arrival(5, &BOUNDS), Arrival::Drop);
+        task.verified();
+        assert_eq!(task.arrival(5, &BOUNDS), Arrival::Take);
+        task.restore_as(Incarnation(2));
+        assert_eq!(task.arrival(6, &BOUNDS), Arrival::Drop);
+    }
+}

@@ -1,0 +1,201 @@
+//! Which stores are open, and where their files are.
+//!
+//! ```text
+//! <state_dir>/stores/<route>/<partition>/                    a store
+//! <state_dir>/aside/<route>-<partition>-<reason>-<n>/        one that was set aside
+//! ```
+//!
+//! Must not be in here: deleting a store's files.
+
+use super::budget::{FileHandles, StoreBudget, open_files_free, open_files_limit};
+use super::options::Engine;
+use super::pressure;
+use super::rocks::{OpenStore, RocksStore};
+use super::{StoreError, Stores};
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+
+/// The stores of one state directory. Clones are handles of the same registry.
+#[derive(Clone)]
+pub struct RocksStores {
+    shared: Arc<Shared>,
+}
+
+type StoreName = (String, i32);
+
+struct Shared {
+    state_dir: PathBuf,
+    engine: Engine,
+    unflushed_bytes_max: usize,
+    handles: FileHandles,
+    files_limit: Option<usize>,
+    open: Mutex<HashMap<StoreName, Slot>>,
+    closed: Condvar,
+}
+
+/// A store that is open or about to be closed.
+struct Slot {
+    files: usize,
+    /// The owner has dropped it; another thread, that was looking at it, closes it any moment.
+    closing: bool,
+    store: Weak<OpenStore>,
+}
+
+/// The right to a store's files. While it lives, nobody else has it.
+pub(super) struct Lease {
+    shared: Arc<Shared>,
+    name: StoreName,
+    files: usize,
+}
+
+impl RocksStores {
+    /// Stores below a state directory, which must be this process's alone.
+    ///
+    /// # Errors
+    /// Where the directory cannot be made.
+    pub fn open(state_dir: &Path, budget: StoreBudget) -> Result<RocksStores, StoreError> {
+        let files_limit = open_files_limit();
+        let engine =
+            Engine::new(budget).map_err(|error| StoreError::of_rocksdb(state_dir, &error))?;
+        make_dir(&state_dir.join("stores"))?;
+        let shared = Shared {
+            state_dir: state_dir.to_owned(),
+            engine,
+            unflushed_bytes_max: budget.unflushed_bytes(),
+            handles: FileHandles::of(&budget, files_limit),
+            files_limit,
+            open: Mutex::default(),
+            closed: Condvar::new(),
+        };
+        Ok(RocksStores { shared: Arc::new(shared) })
+    }
+
+    /// Memory of all stores that the budget bounds: cache, with the unflushed rows charged to it.
+    #[cfg(test)]
+    fn memory_bytes(&self) -> usize {
+        self.shared.engine.cache_bytes()
+    }
+}
+
+impl Stores for RocksStores {
+    type Store = RocksStore;
+
+    fn open(&self, route: &str, partition: i32) -> Result<RocksStore, StoreError> {
+        let path = self.shared.path(route, partition)?;
+        let lease = self.shared.lease(route, partition, &path)?;
+        make_dir(&path)?;
+        RocksStore::open(path, &self.shared.engine, lease)
+    }
+
+    fn set_aside(&self, route: &str, partition: i32, reason: &str) -> Result<PathBuf, StoreError> {
+        let path = self.shared.path(route, partition)?;
+        let _lease = self.shared.lease(route, partition, &path)?;
+        let aside = self.shared.state_dir.join("aside");
+        make_dir(&aside)?;
+        let free = (1..)
+            .map(|n: u64| aside.join(format!("{route}-{partition}-{}-{n}", kebab(reason))))
+            .find(|target| !target.exists());
+        let Some(target) = free else {
+            return Err(other(&aside, "it has no free name left"));
+        };
+        fs::rename(&path, &target)
+            .map_err(|error| StoreError::of_io(&path, "setting it aside", &error))?;
+        Ok(target)
+    }
+}
+
+impl Shared {
+    fn path(&self, route: &str, partition: i32) -> Result<PathBuf, StoreError> {
+        let stores = self.state_dir.join("stores");
+        let is_name = !route.is_empty()
+            && !route.starts_with('.')
+            && route.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'));
+        if !is_name {
+            return Err(other(&stores, "the route's name is none for a directory"));
+        }
+        Ok(stores.join(route).join(partition.to_string()))
+    }
+
+    /// Takes a store for oneself, and its part of the files.
+    fn lease(
+        self: &Arc<Self>,
+        route: &str,
+        partition: i32,
+        path: &Path,
+    ) -> Result<Lease, StoreError> {
+        let name = (route.to_owned(), partition);
+        let mut open = self.lock();
+        while let Some(slot) = open.get(&name) {
+            if !slot.closing {
+                return Err(StoreError::InUse { path: path.to_owned() });
+            }
+            open = self.closed.wait(open).unwrap_or_else(PoisonError::into_inner);
+        }
+        let dealt = open.values().map(|slot| slot.files).sum();
+        let free = open_files_free(self.files_limit);
+        let files = self.handles.deal(path, open.len(), dealt, free)?;
+        open.insert(name.clone(), Slot { files, closing: false, store: Weak::new() });
+        Ok(Lease { shared: Arc::clone(self), name, files })
+    }
+
+    /// A thread that panicked left the map as it was before or after one change, never between.
+    fn lock(&self) -> MutexGuard<'_, HashMap<StoreName, Slot>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Lease {
+    /// How many files the store may hold open.
+    pub fn files(&self) -> usize {
+        self.files
+    }
+
+    /// Shows the open store to the others, for [`relieve`](Lease::relieve).
+    pub fn show(&self, store: &Arc<OpenStore>) {
+        if let Some(slot) = self.shared.lock().get_mut(&self.name) {
+            slot.store = Arc::downgrade(store);
+        }
+    }
+
+    /// The owner drops its store. Whoever opens it next waits until it is closed, should another
+    /// thread still be looking at it.
+    pub fn give_up(&self) {
+        if let Some(slot) = self.shared.lock().get_mut(&self.name) {
+            slot.closing = true;
+        }
+    }
+
+    /// After a write: sees that the unflushed rows of all stores stay within their budget.
+    pub fn relieve(&self) {
+        let limit_bytes = self.shared.unflushed_bytes_max;
+        if self.shared.engine.unflushed_bytes() <= limit_bytes / 4 * 3 {
+            return;
+        }
+        let stores: Vec<Arc<OpenStore>> =
+            self.shared.lock().values().filter_map(|slot| slot.store.upgrade()).collect();
+        pressure::relieve(&stores, limit_bytes);
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.shared.lock().remove(&self.name);
+        self.shared.closed.notify_all();
+    }
+}
+
+fn make_dir(path: &Path) -> Result<(), StoreError> {
+    fs::create_dir_all(path)
+        .map_err(|error| StoreError::of_io(path, "making its directory", &error))
+}
+
+/// Makes a word that is safe in a file name.
+fn kebab(reason: &str) -> String {
+    reason.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
+}
+
+fn other(path: &Path, detail: &str) -> StoreError {
+    StoreError::Other { path: path.to_owned(), detail: detail.to_owned() }
+}

@@ -1,0 +1,350 @@
+//! The store of one partition in RocksDB.
+//!
+//! Writes are not logged ahead. What a crash leaves is a prefix of the writes, because all rows
+//! live in one column family and each write is one batch with the position in it.
+//!
+//! Must not be in here: a write without a receipt.
+
+use super::error::Mismatch;
+use super::fold::Fold;
+use super::keys::{KEY_BYTES, POSITION_KEY, key_row, position_of, position_row};
+use super::keys::{SIGHTING_BYTES, sighting_of, sighting_row};
+use super::options::Engine;
+use super::registry::Lease;
+use super::{PartitionStore, StoreError, StoreSize};
+use crate::gate::{Sighting, SightingKey};
+use crate::journal::{ChainHead, Entry, Position, Receipt};
+use rocksdb::{
+    ColumnFamily, DB, DEFAULT_COLUMN_FAMILY_NAME, ErrorKind, IteratorMode, ReadOptions, WriteBatch,
+    WriteOptions,
+};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use std::{fs, thread};
+
+/// Keys in one call of RocksDB: it works in groups of 32, and its answers are held at once.
+const LOOK_UP_KEYS: usize = 512;
+/// Longest wait for background threads that write files slower than rows come in. Past it the
+/// store reports an error: a worker that hangs says nothing.
+const STALL_WAIT_MAX: Duration = Duration::from_secs(30);
+const STALL_WAIT_STEP: Duration = Duration::from_millis(2);
+/// Room that must be there to open a store: for RocksDB's own files and a little work.
+const OPENING_BYTES: usize = 1 << 20;
+/// Overhead of a row in a batch, roughly.
+const BATCH_ROW_BYTES: usize = KEY_BYTES + SIGHTING_BYTES + 8;
+
+/// A database and the right to it, closed in this order.
+pub(super) struct OpenStore {
+    pub db: DB,
+    lease: Lease,
+}
+
+impl OpenStore {
+    /// Bytes of rows that no flush has begun to write.
+    pub fn active_bytes(&self) -> u64 {
+        self.property("rocksdb.cur-size-active-mem-table")
+    }
+
+    /// Whether rows are being written to files.
+    pub fn is_flushing(&self) -> bool {
+        self.property("rocksdb.num-immutable-mem-table") > 0
+    }
+
+    /// A property; 0 where RocksDB cannot tell.
+    fn property(&self, name: &str) -> u64 {
+        self.db.property_int_value(name).ok().flatten().unwrap_or(0)
+    }
+}
+
+/// The store of one partition. Its owner is one thread; dropping it closes it without a flush.
+pub struct RocksStore {
+    path: PathBuf,
+    store: Arc<OpenStore>,
+    position: Option<Position>,
+    /// Whether something was written since the last flush.
+    dirty: bool,
+    /// The first error of a write: from then on the database's state is not known.
+    failed: Option<StoreError>,
+    /// Keys of a look-up, kept for the next.
+    rows: Vec<[u8; KEY_BYTES]>,
+}
+
+impl RocksStore {
+    pub(super) fn open(
+        path: PathBuf,
+        engine: &Engine,
+        lease: Lease,
+    ) -> Result<RocksStore, StoreError> {
+        check_files(&path)?;
+        check_space(&path)?;
+        let say = |error| StoreError::of_rocksdb(&path, &error);
+        let options = engine.database_options(lease.files()).map_err(say)?;
+        let families = engine.families().map_err(say)?;
+        let db = DB::open_cf_descriptors(&options, &path, families).map_err(say)?;
+        let position = read_position(&db, &path)?;
+        let store = Arc::new(OpenStore { db, lease });
+        store.lease.show(&store);
+        Ok(RocksStore { path, store, position, dirty: false, failed: None, rows: Vec::new() })
+    }
+
+    /// Checks that an entry follows the stored position.
+    fn check_step(&self, receipt: &Receipt) -> Result<(), StoreError> {
+        let next = receipt.position();
+        let why = match &self.position {
+            _ if next.number != self.head().number + 1 => Mismatch::Number,
+            Some(last)
+                if last.header.journal_topic_id == next.header.journal_topic_id
+                    && next.journal_offset < last.journal_next =>
+            {
+                Mismatch::Offset
+            }
+            _ => return Ok(()),
+        };
+        Err(self.out_of_step(receipt, why))
+    }
+
+    fn head(&self) -> ChainHead {
+        self.position.as_ref().map_or(ChainHead::EMPTY, Position::head)
+    }
+
+    fn out_of_step(&self, receipt: &Receipt, why: Mismatch) -> StoreError {
+        StoreError::OutOfStep {
+            path: self.path.clone(),
+            stored: self.head().number,
+            offered: receipt.position().number,
+            why,
+        }
+    }
+
+    fn check_usable(&self) -> Result<(), StoreError> {
+        self.failed.clone().map_or(Ok(()), Err)
+    }
+
+    fn fail(&mut self, error: StoreError) -> StoreError {
+        self.failed = Some(error.clone());
+        error
+    }
+
+    /// Finds an error of a background thread before it costs a transaction.
+    fn check_background(&mut self) -> Result<(), StoreError> {
+        if self.store.property("rocksdb.background-errors") == 0 {
+            return Ok(());
+        }
+        // The count does not tell whether the database has stopped; an empty write does.
+        match self.store.db.write_opt(WriteBatch::default(), &write_options()) {
+            Err(error) if !is_stall(&error) => {
+                let error = StoreError::of_rocksdb(&self.path, &error);
+                Err(self.fail(error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn write(
+        &mut self,
+        changed: &[(SightingKey, Sighting)],
+        position: &Position,
+    ) -> Result<(), StoreError> {
+        let begun = Instant::now();
+        loop {
+            let batch = batch_of(changed, position);
+            match self.store.db.write_opt(batch, &write_options()) {
+                Ok(()) => break,
+                Err(error) if !is_stall(&error) => {
+                    let error = StoreError::of_rocksdb(&self.path, &error);
+                    return Err(self.fail(error));
+                }
+                Err(_) if begun.elapsed() > STALL_WAIT_MAX => {
+                    let error = stalled(&self.path);
+                    return Err(self.fail(error));
+                }
+                Err(_) => thread::sleep(STALL_WAIT_STEP),
+            }
+        }
+        self.position = Some(position.clone());
+        self.dirty = true;
+        self.store.lease.relieve();
+        Ok(())
+    }
+
+    fn look_up_chunk(
+        &mut self,
+        keys: &[SightingKey],
+        found: &mut Vec<Option<Sighting>>,
+    ) -> Result<(), StoreError> {
+        self.rows.clear();
+        self.rows.extend(keys.iter().map(key_row));
+        let family = family(&self.store.db, &self.path)?;
+        let sorted = true;
+        let answers = self.store.db.batched_multi_get_cf_opt(
+            family,
+            self.rows.iter(),
+            sorted,
+            &ReadOptions::default(),
+        );
+        for answer in answers {
+            let row = answer.map_err(|error| StoreError::of_rocksdb(&self.path, &error))?;
+            let sighting = match row {
+                None => None,
+                Some(row) => Some(sighting_of(&row).ok_or_else(|| {
+                    StoreError::damaged(&self.path, "a sighting's row has a wrong width")
+                })?),
+            };
+            found.push(sighting);
+        }
+        Ok(())
+    }
+}
+
+impl PartitionStore for RocksStore {
+    fn position(&self) -> Option<&Position> {
+        self.position.as_ref()
+    }
+
+    fn look_up(
+        &mut self,
+        keys: &[SightingKey],
+        found: &mut Vec<Option<Sighting>>,
+    ) -> Result<(), StoreError> {
+        // RocksDB answers wrongly, without an error, where the order is another; and a wrong
+        // "not seen" is a duplicate.
+        assert!(keys.is_sorted_by(|a, b| a < b), "keys of a look-up ascend, each once");
+        self.check_usable()?;
+        self.check_background()?;
+        found.clear();
+        found.reserve(keys.len());
+        keys.chunks(LOOK_UP_KEYS).try_for_each(|chunk| self.look_up_chunk(chunk, found))
+    }
+
+    fn apply(
+        &mut self,
+        receipt: &Receipt,
+        changed: &[(SightingKey, Sighting)],
+    ) -> Result<(), StoreError> {
+        self.check_usable()?;
+        self.check_step(receipt)?;
+        self.write(changed, receipt.position())
+    }
+
+    fn restore(&mut self, receipt: &Receipt, entry: &Entry) -> Result<(), StoreError> {
+        self.check_usable()?;
+        if receipt.position().head() != (ChainHead { number: entry.number, hash: entry.hash }) {
+            return Err(self.out_of_step(receipt, Mismatch::Receipt));
+        }
+        self.check_step(receipt)?;
+        if entry.previous_hash != self.head().hash {
+            return Err(self.out_of_step(receipt, Mismatch::Chain));
+        }
+        let fold = Fold::of(entry);
+        let mut found = Vec::new();
+        self.look_up(&fold.counted, &mut found)?;
+        self.write(&fold.changed(&found), receipt.position())
+    }
+
+    fn flush(&mut self) -> Result<(), StoreError> {
+        self.check_usable()?;
+        if !self.dirty {
+            return Ok(());
+        }
+        if let Err(error) = self.store.db.flush() {
+            let error = StoreError::of_rocksdb(&self.path, &error);
+            return Err(self.fail(error));
+        }
+        self.dirty = false;
+        Ok(())
+    }
+
+    fn size(&self) -> StoreSize {
+        StoreSize {
+            keys_estimate: self.store.property("rocksdb.estimate-num-keys"),
+            disk_bytes: self.store.property("rocksdb.total-sst-files-size"),
+        }
+    }
+}
+
+impl Drop for RocksStore {
+    fn drop(&mut self) {
+        self.store.lease.give_up();
+    }
+}
+
+/// Rows that are written without a log ahead, and never wait within RocksDB: there a full disk
+/// could hold a writer for ever.
+fn write_options() -> WriteOptions {
+    let mut options = WriteOptions::default();
+    options.disable_wal(true);
+    options.set_no_slowdown(true);
+    options
+}
+
+fn batch_of(changed: &[(SightingKey, Sighting)], position: &Position) -> WriteBatch {
+    let position = position_row(position);
+    let bytes = changed.len() * BATCH_ROW_BYTES + position.len() + BATCH_ROW_BYTES;
+    let mut batch = WriteBatch::with_capacity_bytes(bytes);
+    for (key, sighting) in changed {
+        batch.put(key_row(key), sighting_row(sighting));
+    }
+    batch.put(POSITION_KEY, position);
+    batch
+}
+
+/// Whether a write was turned away because background threads are behind.
+fn is_stall(error: &rocksdb::Error) -> bool {
+    error.kind() == ErrorKind::Incomplete && error.as_ref().contains("Write stall")
+}
+
+/// Writes have waited too long: for want of space, or because the disk is slow.
+fn stalled(path: &Path) -> StoreError {
+    check_space(path).err().unwrap_or_else(|| StoreError::Io {
+        path: path.to_owned(),
+        detail: format!(
+            "files could not be written for {} s; see its file LOG",
+            STALL_WAIT_MAX.as_secs()
+        ),
+    })
+}
+
+fn family<'a>(db: &'a DB, path: &Path) -> Result<&'a ColumnFamily, StoreError> {
+    db.cf_handle(DEFAULT_COLUMN_FAMILY_NAME)
+        .ok_or_else(|| StoreError::damaged(path, "it has no default column family"))
+}
+
+fn read_position(db: &DB, path: &Path) -> Result<Option<Position>, StoreError> {
+    let say = |error| StoreError::of_rocksdb(path, &error);
+    if let Some(row) = db.get_pinned(POSITION_KEY).map_err(say)? {
+        return position_of(path, &row).map(Some);
+    }
+    match db.iterator(IteratorMode::Start).next() {
+        None => Ok(None),
+        Some(Ok(_)) => Err(StoreError::damaged(path, "it has sightings and no position")),
+        Some(Err(error)) => Err(say(error)),
+    }
+}
+
+/// Without the file that names its manifest, RocksDB would take a store for a new one and delete
+/// what is there.
+fn check_files(path: &Path) -> Result<(), StoreError> {
+    if path.join("CURRENT").exists() {
+        return Ok(());
+    }
+    let files =
+        fs::read_dir(path).map_err(|error| StoreError::of_io(path, "listing its files", &error))?;
+    for file in files {
+        let file = file.map_err(|error| StoreError::of_io(path, "listing its files", &error))?;
+        if Path::new(&file.file_name()).extension().is_some_and(|end| end == "sst") {
+            return Err(StoreError::damaged(path, "its file CURRENT is gone"));
+        }
+    }
+    Ok(())
+}
+
+/// Finds a full disk before RocksDB does, which has been seen to abort the process.
+fn check_space(path: &Path) -> Result<(), StoreError> {
+    let probe = path.join("room");
+    let written = fs::write(&probe, vec![0; OPENING_BYTES]);
+    let removed = fs::remove_file(&probe);
+    written
+        .and(removed)
+        .map_err(|error| StoreError::of_io(path, "making sure that there is room", &error))
+}

@@ -1,0 +1,90 @@
+//! Results of a clinical laboratory. Of its members the recipe normalizes accession, analyte,
+//! instrument and time; all others, value and unit among them, are never respelled.
+
+use rand::RngExt;
+use rand::rngs::Xoshiro256PlusPlus;
+
+use super::codes::{ANALYTES, respelled_text};
+use super::json::Json;
+use super::stream::Occasion;
+use super::time;
+
+/// Stands before the event's number in the accession.
+pub(super) const PREFIX: &str = "A";
+
+#[derive(Clone, Debug)]
+pub(super) struct LabResult {
+    accession: String,
+    analyte: usize,
+    instrument: String,
+    pub(super) at_us: i64,
+    tenths: u32,
+    hundredths: bool,
+    collector: u32,
+}
+
+pub(super) fn key(source: u64) -> String {
+    // Some names are not ASCII, so that escapes and composed characters matter.
+    if source % 3 == 2 { format!("analyseur-é{source}") } else { format!("chem-{source}") }
+}
+
+impl LabResult {
+    pub(super) fn new(occasion: Occasion, rng: &mut Xoshiro256PlusPlus) -> LabResult {
+        let analyte = rng.random_range(0..ANALYTES.len());
+        LabResult {
+            accession: format!("{PREFIX}{:09}", occasion.event_id),
+            analyte,
+            instrument: key(occasion.source),
+            at_us: occasion.at_us,
+            tenths: rng.random_range(ANALYTES[analyte].tenths.clone()),
+            hundredths: rng.random_bool(0.3),
+            collector: rng.random_range(1..400),
+        }
+    }
+
+    pub(super) fn document(&self) -> Json {
+        let loinc = ANALYTES[self.analyte].loinc;
+        self.with(&self.accession, loinc, &self.instrument, &time::utc(self.at_us))
+    }
+
+    pub(super) fn respelled(&self, rng: &mut Xoshiro256PlusPlus) -> Json {
+        let loinc = ANALYTES[self.analyte].loinc;
+        let loinc = if rng.random_bool(0.3) { format!(" {loinc} ") } else { loinc.to_owned() };
+        let accession = respelled_text(&self.accession, rng);
+        let instrument = respelled_text(&self.instrument, rng);
+        self.with(&accession, &loinc, &instrument, &time::respelled(self.at_us, rng))
+    }
+
+    fn with(&self, accession: &str, loinc: &str, instrument: &str, at: &str) -> Json {
+        let analyte = &ANALYTES[self.analyte];
+        let value = format!("{}.{}", self.tenths / 10, self.tenths % 10);
+        let value = if self.hundredths { format!("{value}0") } else { value };
+        let bound = |tenths: u32| Json::Bare(format!("{}.{}", tenths / 10, tenths % 10));
+        Json::Object(vec![
+            ("accession", Json::text(accession)),
+            ("analyte_loinc", Json::text(loinc)),
+            ("instrument_id", Json::text(instrument)),
+            ("resulted_at", Json::text(at)),
+            ("value", Json::Bare(value)),
+            ("unit", Json::text(analyte.unit)),
+            ("status", Json::text("final")),
+            (
+                "reference_range",
+                Json::Object(vec![
+                    ("low", bound(analyte.tenths.start)),
+                    ("high", bound(analyte.tenths.end)),
+                ]),
+            ),
+            (
+                "specimen",
+                Json::Object(vec![
+                    ("type", Json::text("serum")),
+                    ("collected_by", Json::text(format!("phleb-{}", self.collector))),
+                ]),
+            ),
+            ("method", Json::text("ion-selective electrode")),
+            ("performing_lab", Json::text("Core laboratory / CLIA 05D0642827")),
+            ("flags", Json::Array(vec![Json::text("N"), Json::text("autoverified")])),
+        ])
+    }
+}
