@@ -44,7 +44,7 @@ fn needed(findings: &mut Findings<'_>, role: TopicRole) {
     for (name, value) in needs(role) {
         let found = findings.facts.config(topic, name).unwrap_or("unknown");
         if found != *value {
-            let what = format!("{name} is {found}, a {role} topic needs {value}");
+            let what = format!("{name} is {found}, the role {role} needs {value}");
             let remedy = match *name {
                 "cleanup.policy" => "compaction would take records out of it: set it to delete",
                 "message.timestamp.type" => "with old timestamps the broker deletes fresh entries",

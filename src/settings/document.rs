@@ -125,10 +125,15 @@ impl<'d, 't> Section<'d, 't> {
 
     /// A text that must be there.
     pub fn required_text(&mut self, key: &'static str) -> Option<Spanned<&'d str>> {
+        self.require(key);
+        self.text(key)
+    }
+
+    /// Notes a fault if a key without a default is not there.
+    pub fn require(&self, key: &str) {
         if !self.table.contains_key(key) {
             self.wrong(self.span(), key, "is missing", "it has no default");
         }
-        self.text(key)
     }
 
     /// A whole number within bounds.
@@ -266,11 +271,12 @@ impl<'d, 't> Section<'d, 't> {
         self.name = name;
     }
 
-    /// Every key with its value, for sections whose keys are not ours. Keys with dots in them may
+    /// Every key with its value, in the file's order, for sections whose keys are not ours. Keys with dots in them may
     /// be written with or without quotes: both read the same.
     pub fn pairs(self) -> Vec<(String, Spanned<&'d DeValue<'t>>)> {
         let mut pairs = Vec::new();
         flatten(self.table, "", &mut pairs);
+        pairs.sort_by_key(|(_, value)| value.span().start);
         pairs
     }
 

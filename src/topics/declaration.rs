@@ -72,18 +72,19 @@ impl Declarations {
                 match role_in(&declaration.name, routes) {
                     Some(role) if role != declaration.role => {
                         let what = format!("`role` must be \"{role}\"");
-                        let meant = format!("`{}` is a {role} topic", declaration.name);
+                        let meant =
+                            format!("`{}` is the {role} topic of a route", declaration.name);
                         document.fault(name_at.clone(), what, meant);
                     }
-                    Some(_) => {}
-                    None => {
-                        self.unused.push(unused(declaration, routes, document.line(name_at.start)))
-                    }
+                    _ => {}
                 }
             }
             declaration
         });
-        if let (Some((declaration, _)), false) = (declaration, document.is_faulty()) {
+        if let (Some((declaration, name_at)), false) = (declaration, document.is_faulty()) {
+            if role_in(&declaration.name, routes).is_none() {
+                self.unused.push(unused(&declaration, routes, document.line(name_at.start)));
+            }
             self.topics.insert(declaration.name.clone(), declaration);
         }
         self.faults.extend(document.into_faults());
@@ -140,7 +141,7 @@ fn read(
         document.fault(name.span(), format!("`name` {fault}"), "Kafka would not take it");
     }
     let roles = TopicRole::OWN.map(|role| (role.as_str(), role));
-    section.required_text("role");
+    section.require("role");
     let role = section.choice("role", &roles);
     // As many as the route's raw topic has, or records could not keep their partition.
     section.choice("partitions", &[("raw", ())]);

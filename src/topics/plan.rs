@@ -73,6 +73,8 @@ struct Wanted<'a> {
     topic: &'a str,
     replication: Option<i32>,
     config: Configs,
+    /// What it gets beyond that if it is created, and may be changed later.
+    at_creation: Configs,
     /// What `max.message.bytes` must at least be, where nothing declares it.
     bytes_min: Option<i64>,
     role: TopicRole,
@@ -85,13 +87,13 @@ impl<'a> Wanted<'a> {
         declaration: Option<&TopicDeclaration>,
         facts: &ClusterFacts,
     ) -> Wanted<'a> {
-        let config = match declaration {
-            Some(declaration) => declaration.config.clone(),
-            None => needs(role)
-                .iter()
-                .chain(undeclared(role))
-                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-                .collect(),
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        let (config, at_creation) = match declaration {
+            Some(declaration) => (declaration.config.clone(), Configs::new()),
+            None => {
+                let needs = needs(role).iter().map(owned).collect();
+                (needs, undeclared(role).iter().map(owned).collect())
+            }
         };
         let raw_bytes = facts.number(&route.raw, MAX_MESSAGE_BYTES);
         let derived = holds_raw_records(role) && !config.contains_key(MAX_MESSAGE_BYTES);
@@ -99,6 +101,7 @@ impl<'a> Wanted<'a> {
             topic: route.topic(role),
             replication: declaration.and_then(|declaration| declaration.replication),
             config,
+            at_creation,
             bytes_min: raw_bytes
                 .filter(|_| derived)
                 .map(|bytes| bytes.saturating_add(OUTPUT_SPARE_BYTES).min(i32::MAX.into())),
@@ -108,6 +111,7 @@ impl<'a> Wanted<'a> {
 
     fn spec(&self, partitions: i32) -> NewTopicSpec {
         let mut config = self.config.clone();
+        config.extend(self.at_creation.clone());
         if let Some(bytes) = self.bytes_min {
             config.insert(MAX_MESSAGE_BYTES.to_owned(), bytes.to_string());
         }
@@ -159,5 +163,102 @@ fn compare(wanted: &Wanted<'_>, partitions: Option<i32>, facts: &ClusterFacts, p
         && found < least
     {
         differs(format!("{MAX_MESSAGE_BYTES} is {found}, at least {least} are needed"), true);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kafka::{TopicDescription, TopicId};
+    use crate::settings::sample_route;
+    use std::collections::BTreeMap;
+
+    fn present(partitions: i32, pairs: &[(&str, &str)]) -> TopicFacts {
+        let id = TopicId::from_halves(1, 2);
+        let configs = pairs.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+        TopicFacts::Present {
+            description: TopicDescription { id, partitions, replication: 1 },
+            configs: Some(configs.collect()),
+        }
+    }
+
+    fn facts(topics: &[(&str, TopicFacts)]) -> ClusterFacts {
+        let topics = topics.iter().map(|(name, facts)| ((*name).to_owned(), facts.clone()));
+        ClusterFacts { broker: None, topics: topics.collect() }
+    }
+
+    fn text(spec: &NewTopicSpec) -> String {
+        let config: Vec<String> =
+            spec.config.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        format!("{} {} {:?} {}", spec.name, spec.partitions, spec.replication, config.join(" "))
+    }
+
+    #[test]
+    fn missing_topics_are_created_as_their_roles_need() {
+        let routes = [sample_route()];
+        let mut declarations = Declarations::default();
+        let declaration = TopicDeclaration {
+            file: "audit.toml".into(),
+            name: "audit".into(),
+            role: TopicRole::Audit,
+            replication: Some(3),
+            config: BTreeMap::from([("retention.ms".into(), "1000".into())]),
+        };
+        declarations.topics.insert("audit".into(), declaration);
+        let raw = present(4, &[("max.message.bytes", "1000000")]);
+        let plan = plan(&routes, &declarations, &facts(&[("raw", raw)]));
+        assert_eq!(plan.differences, []);
+        let created: Vec<String> = plan.create.iter().map(text).collect();
+        let kept = "cleanup.policy=delete max.message.bytes=1016384 retention.bytes=-1 \
+                    retention.ms=-1";
+        assert_eq!(
+            created,
+            [
+                format!("clean 4 None {kept}"),
+                format!("quarantine 4 None {kept}"),
+                "audit 4 Some(3) retention.ms=1000".to_owned(),
+                "g.lab.journal 4 None cleanup.policy=delete message.timestamp.type=LogAppendTime \
+                 retention.bytes=-1 retention.ms=-1"
+                    .to_owned(),
+            ]
+        );
+    }
+
+    #[test]
+    fn without_the_raw_topic_nothing_is_created() {
+        let plan = plan(&[sample_route()], &Declarations::default(), &ClusterFacts::default());
+        assert_eq!(plan.create, []);
+        assert_eq!(plan.differences.len(), 1);
+    }
+
+    #[test]
+    fn what_exists_is_compared() {
+        let raw = present(4, &[("max.message.bytes", "1000000")]);
+        let sound = [("cleanup.policy", "delete"), ("max.message.bytes", "1016384")];
+        let journal = [sound.as_slice(), &[("message.timestamp.type", "CreateTime")]].concat();
+        let facts = facts(&[
+            ("raw", raw),
+            ("clean", present(4, &sound)),
+            (
+                "quarantine",
+                present(4, &[("cleanup.policy", "compact"), ("max.message.bytes", "7")]),
+            ),
+            ("audit", present(5, &sound)),
+            ("g.lab.journal", present(4, &journal)),
+        ]);
+        let plan = plan(&[sample_route()], &Declarations::default(), &facts);
+        assert_eq!(plan.create, []);
+        let differences: Vec<String> = plan.differences.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            differences,
+            [
+                "quarantine: cleanup.policy is compact, declared is delete",
+                "quarantine: max.message.bytes is 7, at least 1016384 are needed",
+                "audit: has 5 partitions, the raw topic has 4",
+                "g.lab.journal: message.timestamp.type is CreateTime, declared is LogAppendTime",
+                "g.lab.journal: the cluster knows no config retention.bytes",
+                "g.lab.journal: the cluster knows no config retention.ms",
+            ]
+        );
     }
 }
