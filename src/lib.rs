@@ -11,6 +11,10 @@
 //! | `kafka` | clients and what is asked of a cluster; the only room that names rdkafka | `store`, `processor` |
 //! | `processor` | workers, tasks, takeovers, transactions | any client or engine but through the traits of `kafka` and `store` |
 //! | `settings` | the settings of a gate, read whole or refused whole | the cluster |
+//! | `topics` | declarations of the topics that oncegate writes, compared with the cluster | altering what exists |
+//! | `check` | everything that is wrong between settings and cluster | repairs, printing |
+//! | `cli`, `commands` | the command line, one file a subcommand | rules |
+//! | `service` | the workers of all routes of one process, from settings to an orderly end | what a worker does |
 //! | `ops` | readiness, metrics, logs | `kafka`, `store` |
 //!
 //! The first three build alone, without C++: `cargo build --no-default-features`.
@@ -20,6 +24,10 @@ pub mod identity;
 pub mod journal;
 
 #[cfg(feature = "service")]
+pub mod check;
+#[cfg(feature = "service")]
+pub mod cli;
+#[cfg(feature = "service")]
 pub mod commands;
 #[cfg(feature = "service")]
 pub mod kafka;
@@ -28,6 +36,10 @@ pub mod ops;
 #[cfg(feature = "service")]
 pub mod processor;
 #[cfg(feature = "service")]
+pub mod service;
+#[cfg(feature = "service")]
 pub mod settings;
 #[cfg(feature = "store")]
 pub mod store;
+#[cfg(feature = "service")]
+pub mod topics;

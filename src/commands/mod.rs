@@ -1,3 +1,28 @@
-//! The subcommands, one file each.
+//! The commands, one file each: they read the settings, call the rooms, print and give an outcome.
+//! Must not be in here: anything that another command or the running gate also needs.
 
+pub mod check;
 pub mod run;
+pub mod topics;
+
+use crate::cli::{Command, Outcome, TopicsCommand};
+use crate::settings::{Overrides, Settings};
+use std::path::Path;
+
+/// Does what the command line says.
+pub fn dispatch(command: Command) -> Outcome {
+    match command {
+        Command::Run(args) => run::run(args),
+        Command::Check(args) => check::check(&args),
+        Command::Topics { command: TopicsCommand::Apply(args) } => topics::apply(&args),
+        Command::Topics { command: TopicsCommand::Diff(args) } => topics::diff(&args),
+    }
+}
+
+/// Reads the settings, or tells every fault.
+fn load(path: &Path, overrides: &Overrides) -> Result<Settings, Outcome> {
+    Settings::load(path, overrides).map_err(|faults| {
+        eprintln!("{faults}");
+        Outcome::Faulty
+    })
+}

@@ -1,258 +1,111 @@
-//! `oncegate run`: the gate itself, from the settings to an orderly end.
-//! Must not be in here: what a worker does.
+//! `oncegate run`: checks, starts the gate, and ends it in order when it is told to.
+//! Must not be in here: a rule, or a route's work.
 
-use crate::gate::{Policy, Window};
-use crate::kafka::config::{
-    OutputLimits, consumer_config, journal_reader_config, member_id, offset_asker_config,
-    producer_config, watermark_asker_config,
-};
-use crate::kafka::{Admin, AdminError, KafkaBroker, KafkaWitnesses, RouteTopics, TopicState};
-use crate::ops::board::Board;
-use crate::ops::metrics::{Counting, Metrics};
-use crate::processor::instance::Instance;
-use crate::processor::pool::run_worker;
-use crate::processor::restorer::RestorerThread;
-use crate::processor::route::{BatchBounds, Route};
-use crate::processor::transaction::TransactionLimits;
-use crate::processor::worker::Worker;
-use crate::settings::{RouteSettings, Settings};
-use crate::store::{RocksStore, RocksStores, StoreBudget};
+use super::load;
+use crate::check::{CheckError, RouteFacts, check};
+use crate::cli::{Outcome, RunArgs};
+use crate::ops::{http, logging};
+use crate::service::Service;
+use crate::settings::Settings;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{SignalKind, signal};
 
 /// How long the cluster may take to answer one question at start.
-pub const ASK_TIMEOUT: Duration = Duration::from_secs(10);
-/// Between two looks whether a worker has ended or a stop was asked for.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// What the log of a record may add to the time that an orderly end takes.
-const END_SPARE: Duration = Duration::from_millis(500);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+/// Pause before a cluster that was not there is asked again.
+const RETRY_PAUSE: Duration = Duration::from_secs(2);
+/// Between two looks whether a stop was asked for.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-type GateWorker = Worker<KafkaBroker, RestorerThread<RocksStore>, Counting>;
-
-/// What a route's topics allow, and which they are.
-#[derive(Clone, Debug)]
-struct RouteFacts {
-    clean_topic_id: String,
-    quarantine_topic_id: String,
-    clean_bytes_max: usize,
-    quarantine_bytes_max: usize,
-    limits: OutputLimits,
-}
-
-/// The process: what its workers share.
-pub struct Service {
-    settings: Settings,
-    instance: Instance,
-    stores: RocksStores,
-    board: Arc<Board>,
-    metrics: Arc<Metrics>,
-    stop: Arc<AtomicBool>,
-}
-
-impl Service {
-    /// Takes the state directory and opens the stores' common parts; nothing is asked of the
-    /// cluster yet.
-    ///
-    /// # Errors
-    /// For the operator.
-    pub fn new(settings: Settings, stop: Arc<AtomicBool>) -> Result<Service, String> {
-        let instance = Instance::take(&settings.state_dir, settings.instance.as_deref())
-            .map_err(|error| error.to_string())?;
-        let budget =
-            StoreBudget { memory_bytes: settings.store_memory_bytes, ..StoreBudget::default() };
-        let stores =
-            RocksStores::open(&settings.state_dir, budget).map_err(|error| error.to_string())?;
-        let workers = settings.routes.iter().map(|route| route.workers).sum();
-        let metrics = Metrics::new().map_err(|error| error.to_string())?;
-        Ok(Service {
-            settings,
-            instance,
-            stores,
-            board: Arc::new(Board::new(workers)),
-            metrics: Arc::new(metrics),
-            stop,
-        })
-    }
-
-    /// The board that readiness is read from.
-    pub fn board(&self) -> Arc<Board> {
-        self.board.clone()
-    }
-
-    /// The metrics of the process.
-    pub fn metrics(&self) -> Arc<Metrics> {
-        self.metrics.clone()
-    }
-
-    /// Runs every worker until a stop is asked for or one cannot go on.
-    ///
-    /// # Errors
-    /// Why it ended otherwise than asked, for the operator.
-    pub fn run(&self) -> Result<(), String> {
-        let admin = Admin::new(&self.settings.kafka, ASK_TIMEOUT).map_err(|e| e.to_string())?;
-        let (ended, endings) = channel();
-        let mut running = 0;
-        for route in &self.settings.routes {
-            let facts = route_facts(&admin, route).map_err(|error| error.to_string())?;
-            for number in 0..route.workers {
-                self.spawn(route, &facts, number, ended.clone())?;
-                running += 1;
-            }
-        }
-        drop(ended);
-        tracing::info!(
-            instance = self.instance.id(),
-            routes = self.settings.routes.len(),
-            workers = running,
-            "running"
-        );
-        self.wait(&endings, running)
-    }
-
-    fn spawn(
-        &self,
-        settings: &RouteSettings,
-        facts: &RouteFacts,
-        number: usize,
-        ended: Sender<Result<(), String>>,
-    ) -> Result<(), String> {
-        let member = member_id(&self.settings.group, &settings.name, self.instance.id(), number);
-        let route = route_of(&self.settings.group, settings, facts);
-        let properties = self.settings.kafka.clone();
-        let (settings, facts, stores) = (settings.clone(), facts.clone(), self.stores.clone());
-        let id = (settings.name.clone(), number);
-        let (metrics, board, stop) = (self.metrics.clone(), self.board.clone(), self.stop.clone());
-        let name = member.clone();
-        let build = move || -> Result<GateWorker, String> {
-            let topics = RouteTopics {
-                raw: settings.raw.clone(),
-                clean: settings.clean.clone(),
-                quarantine: settings.quarantine.clone(),
-                audit: settings.audit.clone(),
-                journal: settings.journal.clone(),
-            };
-            let broker = KafkaBroker::subscribe(
-                &consumer_config(&properties, &settings, &member),
-                producer_config(&properties, &settings, &member, facts.limits),
-                topics.clone(),
-            )?;
-            let witnesses = KafkaWitnesses::connect(
-                &offset_asker_config(&properties, &settings),
-                &watermark_asker_config(&properties, &settings),
-                &journal_reader_config(&properties, &settings),
-                topics,
-            )?;
-            let takeovers = RestorerThread::spawn(route.clone(), witnesses, stores.clone())
-                .map_err(|error| error.to_string())?;
-            let observer = Counting::new(id.clone(), metrics.clone(), board.clone());
-            let limits =
-                TransactionLimits { timeout_ms: u64::from(settings.transaction_timeout_ms) };
-            Ok(Worker::new(route.clone(), broker, takeovers, observer, limits))
-        };
-        std::thread::Builder::new()
-            .name(name.clone())
-            .spawn(move || {
-                let ending = run_worker(&name, build, &stop);
-                // The receiver lives as long as the process.
-                let _ = ended.send(ending);
-            })
-            .map(|_| ())
-            .map_err(|error| error.to_string())
-    }
-
-    /// Waits for the workers' ends: for all of them after a stop, or for the first that fails,
-    /// after which the others are stopped as well.
-    fn wait(&self, endings: &Receiver<Result<(), String>>, workers: usize) -> Result<(), String> {
-        let shutdown_ms = self.settings.routes.iter().map(|r| r.shutdown_ms).max().unwrap_or(0);
-        let mut left = workers;
-        let mut failed = None;
-        let mut until: Option<Instant> = None;
-        while left > 0 {
-            match endings.recv_timeout(LOOK_EVERY) {
-                Ok(Ok(())) => left -= 1,
-                Ok(Err(why)) => {
-                    tracing::error!("{why}");
-                    failed.get_or_insert(why);
-                    self.stop.store(true, Ordering::Relaxed);
-                    left -= 1;
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => {
-                    return Err("a worker's thread ended by a panic".into());
-                }
-            }
-            if self.stop.load(Ordering::Relaxed) {
-                let until = *until.get_or_insert_with(|| {
-                    Instant::now() + Duration::from_millis(shutdown_ms) - END_SPARE
-                });
-                if left > 0 && Instant::now() >= until {
-                    return Err(format!(
-                        "{left} of {workers} workers did not end within {shutdown_ms} ms: the cluster does not answer. What was under way is not committed, or will be found committed at the next start."
-                    ));
-                }
-            }
-        }
-        failed.map_or(Ok(()), Err)
-    }
-}
-
-fn route_facts(admin: &Admin, route: &RouteSettings) -> Result<RouteFacts, AdminError> {
-    let outputs = [&route.clean, &route.quarantine, &route.audit, &route.journal];
-    let outputs = outputs.map(String::as_str);
-    let states = admin.describe_topics(&outputs)?;
-    let configs = admin.topic_configs(&outputs)?;
-    let id = |topic: &str| match states.get(topic) {
-        Some(TopicState::Present(found)) => match &found.id {
-            Some(id) => Ok(id.to_string()),
-            None => Err(AdminError::Failed(format!("the cluster gives no id for {topic}"))),
-        },
-        _ => Err(AdminError::Failed(format!("topic {topic} is missing"))),
+/// Runs until a signal or a failure. Refuses to start where `check` would fail; a cluster that
+/// is not there is waited for, not ready.
+pub fn run(args: RunArgs) -> Outcome {
+    logging::start();
+    let settings = match load(&args.config.config, &args.overrides()) {
+        Ok(settings) => settings,
+        Err(outcome) => return outcome,
     };
-    let limit = |topic: &str| -> Result<u64, AdminError> {
-        configs
-            .get(topic)
-            .and_then(|config| config.get("max.message.bytes")?.parse().ok())
-            .ok_or_else(|| AdminError::Failed(format!("no max.message.bytes for {topic}")))
-    };
-    let limits = outputs.iter().map(|topic| limit(topic)).collect::<Result<Vec<_>, _>>()?;
-    Ok(RouteFacts {
-        clean_topic_id: id(&route.clean)?,
-        quarantine_topic_id: id(&route.quarantine)?,
-        clean_bytes_max: limits[0] as usize,
-        quarantine_bytes_max: limits[1] as usize,
-        limits: OutputLimits {
-            smallest_bytes: limits.iter().copied().min().unwrap_or(0),
-            largest_bytes: limits.iter().copied().max().unwrap_or(0),
-        },
-    })
+    match serve(settings) {
+        Ok(()) => Outcome::Fine,
+        Err(why) => {
+            eprintln!("run: {why}");
+            Outcome::Wrong
+        }
+    }
 }
 
-fn route_of(group: &str, settings: &RouteSettings, facts: &RouteFacts) -> Route {
-    Route {
-        name: settings.name.clone(),
-        full_name: format!("{group}/{}", settings.name),
-        group_id: settings.group_id.clone(),
-        raw_topic: settings.raw.clone(),
-        clean_topic: settings.clean.clone(),
-        journal_topic: settings.journal.clone(),
-        recipe: settings.recipe.clone(),
-        policy: Policy {
-            window: Window {
-                span_micros: settings.window_micros,
-                future_micros_max: settings.future_micros_max,
-            },
-            clean_bytes_max: facts.clean_bytes_max,
-            keep_timestamp: settings.keep_timestamp,
-        },
-        quarantine_bytes_max: facts.quarantine_bytes_max,
-        batch: BatchBounds {
-            records_max: settings.batch.records,
-            bytes_max: settings.batch.bytes,
-            wait_ms_max: settings.batch.wait_ms,
-        },
-        clean_topic_id: facts.clean_topic_id.clone(),
-        quarantine_topic_id: facts.quarantine_topic_id.clone(),
+fn serve(settings: Settings) -> Result<(), String> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let runtime = Runtime::new().map_err(|error| format!("no threads to be had: {error}"))?;
+    stop_at_signal(&runtime, &stop)?;
+    let service = Service::new(settings.clone(), stop.clone())?;
+    listen(&runtime, &settings, &service)?;
+    let Some(facts) = sound_facts(&settings, &stop)? else {
+        return Ok(());
+    };
+    let result = service.run(&facts);
+    runtime.shutdown_background();
+    if result.is_ok() {
+        tracing::info!("ended");
     }
+    result
+}
+
+/// The facts of a sound check; `None` where a stop was asked for before the cluster answered.
+fn sound_facts(settings: &Settings, stop: &AtomicBool) -> Result<Option<Vec<RouteFacts>>, String> {
+    while !stop.load(Ordering::Relaxed) {
+        match check(settings, ANSWER_TIMEOUT) {
+            Ok(report) if report.is_sound() => {
+                report.findings.iter().for_each(|finding| tracing::warn!("{finding}"));
+                return Ok(Some(report.routes));
+            }
+            Ok(report) => {
+                report.findings.iter().for_each(|finding| eprintln!("{finding}"));
+                return Err("refused to start; `oncegate check` says the same".into());
+            }
+            Err(CheckError::Unreachable(why)) => {
+                tracing::warn!("the cluster cannot be reached: {why}; trying again");
+                let mut waited = Duration::ZERO;
+                while waited < RETRY_PAUSE && !stop.load(Ordering::Relaxed) {
+                    std::thread::sleep(LOOK_EVERY);
+                    waited += LOOK_EVERY;
+                }
+            }
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+    Ok(None)
+}
+
+fn stop_at_signal(runtime: &Runtime, stop: &Arc<AtomicBool>) -> Result<(), String> {
+    let _context = runtime.enter();
+    for kind in [SignalKind::terminate(), SignalKind::interrupt()] {
+        let mut signals = signal(kind).map_err(|error| format!("no signals: {error}"))?;
+        let stop = stop.clone();
+        runtime.spawn(async move {
+            if signals.recv().await.is_some() {
+                tracing::info!("stopping: the transaction under way is finished first");
+                stop.store(true, Ordering::Relaxed);
+            }
+        });
+    }
+    Ok(())
+}
+
+fn listen(runtime: &Runtime, settings: &Settings, service: &Service) -> Result<(), String> {
+    let address = settings.http_listen;
+    let failed = |error: std::io::Error| format!("cannot listen on {address}: {error}");
+    let listener = runtime.block_on(tokio::net::TcpListener::bind(address)).map_err(failed)?;
+    let bound = listener.local_addr().map_err(failed)?;
+    tracing::info!(%bound, "listening for /livez, /readyz and /metrics");
+    let (board, metrics) = (service.board(), service.metrics());
+    runtime.spawn(async move {
+        if let Err(error) = http::serve(listener, board, metrics).await {
+            tracing::error!("the HTTP port failed: {error}");
+        }
+    });
+    Ok(())
 }

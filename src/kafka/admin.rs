@@ -6,6 +6,7 @@ use super::describe::{describe_topics, noted_errors};
 use crate::settings::ClientProperties;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use futures_executor::block_on;
 use rdkafka::admin::{
     AdminClient, AdminOptions, ConfigResource, NewTopic, OwnedResourceSpecifier, ResourceSpecifier,
     TopicReplication,
@@ -96,11 +97,9 @@ pub struct NewTopicSpec {
     pub config: BTreeMap<String, String>,
 }
 
-/// An admin client. Its calls block, each for no longer than its time-out; it must not be used
-/// from within an async task.
+/// An admin client. Its calls block, each for no longer than its time-out.
 pub struct Admin {
     client: AdminClient<DefaultClientContext>,
-    runtime: tokio::runtime::Runtime,
     properties: ClientProperties,
     timeout: Duration,
 }
@@ -117,10 +116,7 @@ impl Admin {
             KafkaError::ClientConfig(_, _, name, _) => failed(format!("`{name}` is not taken")),
             other => failed(other.to_string()),
         })?;
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .build()
-            .map_err(|error| failed(error.to_string()))?;
-        Ok(Admin { client, runtime, properties: properties.clone(), timeout })
+        Ok(Admin { client, properties: properties.clone(), timeout })
     }
 
     /// The ids of the brokers: the sign that the cluster can be reached.
@@ -211,7 +207,7 @@ impl Admin {
         resources: &[ResourceSpecifier<'_>],
     ) -> Result<Vec<Result<ConfigResource, RDKafkaErrorCode>>, AdminError> {
         let asked = self.client.describe_configs(resources, &self.options());
-        self.runtime.block_on(asked).map_err(|error| self.error(&error))
+        block_on(asked).map_err(|error| self.error(&error))
     }
 
     /// Creates topics; tells for each whether it was created, or why not.
@@ -227,7 +223,7 @@ impl Admin {
         }
         let topics: Vec<NewTopic<'_>> = topics.iter().map(new_topic).collect();
         let created = self.client.create_topics(&topics, &self.options());
-        let created = self.runtime.block_on(created).map_err(|error| self.error(&error))?;
+        let created = block_on(created).map_err(|error| self.error(&error))?;
         let result = |created| match created {
             Ok(name) => (name, Ok(())),
             Err((name, code)) => (name, Err(self.error_of_code(code))),

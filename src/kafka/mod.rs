@@ -11,6 +11,7 @@ pub mod broker;
 mod client;
 pub mod config;
 mod describe;
+pub mod facts;
 mod member;
 mod producer;
 pub mod property;
@@ -19,6 +20,8 @@ pub mod witnesses;
 
 pub use admin::{Admin, AdminError, NewTopicSpec, TopicDescription, TopicId, TopicState};
 pub use client::KafkaBroker;
+pub use config::OutputLimits;
+pub use facts::{ClusterFacts, Configs, TopicFacts};
 pub use reader::KafkaWitnesses;
 
 use crate::gate::Target;

@@ -125,10 +125,15 @@ impl<'d, 't> Section<'d, 't> {
 
     /// A text that must be there.
     pub fn required_text(&mut self, key: &'static str) -> Option<Spanned<&'d str>> {
+        self.require(key);
+        self.text(key)
+    }
+
+    /// Notes a fault if a key without a default is not there.
+    pub fn require(&self, key: &str) {
         if !self.table.contains_key(key) {
             self.wrong(self.span(), key, "is missing", "it has no default");
         }
-        self.text(key)
     }
 
     /// A whole number within bounds.
@@ -156,6 +161,27 @@ impl<'d, 't> Section<'d, 't> {
             self.wrong(value.span(), key, "must be `true` or `false`", "");
         }
         flag
+    }
+
+    /// A whole number within bounds, or `None` for the one word that stands for none.
+    pub fn count_or(
+        &mut self,
+        key: &'static str,
+        bounds: RangeInclusive<i64>,
+        word: &str,
+    ) -> Option<i64> {
+        let value = self.get(key)?;
+        match value.get_ref().as_str() {
+            None => self.count(key, bounds),
+            Some(text) => {
+                if text != word {
+                    let [from, to] = [bounds.start(), bounds.end()];
+                    let meant = format!("it may be \"{word}\" or a number from {from} to {to}");
+                    self.wrong(value.span(), key, "has an unknown value", meant);
+                }
+                None
+            }
+        }
     }
 
     /// A duration within bounds.
@@ -245,11 +271,12 @@ impl<'d, 't> Section<'d, 't> {
         self.name = name;
     }
 
-    /// Every key with its value, for sections whose keys are not ours. Keys with dots in them may
+    /// Every key with its value, in the file's order, for sections whose keys are not ours. Keys with dots in them may
     /// be written with or without quotes: both read the same.
     pub fn pairs(self) -> Vec<(String, Spanned<&'d DeValue<'t>>)> {
         let mut pairs = Vec::new();
         flatten(self.table, "", &mut pairs);
+        pairs.sort_by_key(|(_, value)| value.span().start);
         pairs
     }
 

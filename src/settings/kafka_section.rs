@@ -7,7 +7,9 @@ use super::model::Overrides;
 use super::properties::{ClientProperties, canonical, passed_through, refusal};
 use super::suggest::{did_you_mean, list_of};
 use crate::kafka::property::{PropertyFault, client_fault, property_fault};
+use std::collections::HashMap;
 use std::ops::Range;
+use std::path::Path;
 use toml::Spanned;
 use toml::de::DeValue;
 
@@ -23,6 +25,19 @@ const CHOICES: &[(&[&str], &[&str])] = &[
     (&["broker.address.family"], &["any", "v4", "v6"]),
 ];
 
+/// Properties that name a file: of one that is not there librdkafka says little.
+const FILES: [&str; 7] = [
+    "https.ca.location",
+    "sasl.kerberos.keytab",
+    "ssl.ca.location",
+    "ssl.certificate.location",
+    "ssl.crl.location",
+    "ssl.key.location",
+    "ssl.keystore.location",
+];
+/// Asks librdkafka to look for the system's certificates.
+const PROBE: &str = "probe";
+
 /// Reads the section; its faults are noted in the document.
 pub fn read(
     section: Option<Section<'_, '_>>,
@@ -32,12 +47,13 @@ pub fn read(
     let mut properties = ClientProperties::default();
     let mut at = 0..0;
     let mut faulty = false;
+    let mut lines: HashMap<String, usize> = HashMap::new();
     if let Some(section) = section {
         at = section.span();
         for (name, value) in section.pairs() {
             let line = document.line(value.span().start);
             let name = canonical(&name);
-            if let Some(before) = properties.line(name) {
+            if let Some(before) = lines.insert(name.to_owned(), line) {
                 let what = format!("`{name}` is set twice, once under another name");
                 document.fault(value.span(), what, format!("see line {before}"));
             }
@@ -102,6 +118,10 @@ fn property(name: &str, value: &Spanned<&DeValue<'_>>, document: &Document<'_>) 
         }
     };
     match property_fault(name, &text) {
+        None if FILES.contains(&name) && text != PROBE && !Path::new(&text).exists() => {
+            let meant = "a relative path begins at the working directory";
+            fault(format!("`{name}` names a file that is not there"), meant.to_owned())
+        }
         None => Some(text),
         Some(found) => {
             let (what, meant) = told(name, &text, found);

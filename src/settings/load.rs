@@ -57,7 +57,7 @@ impl Reading<'_> {
         let group = self.group(&mut root);
         let state_dir = self.path(&mut root, "state_dir", STATE_DIR);
         let recipes_dir = self.path(&mut root, "recipes_dir", RECIPES_DIR);
-        let topics_dir = self.path(&mut root, "topics_dir", TOPICS_DIR);
+        let topics_dir = self.topics_dir(&mut root);
         let instance = self.instance(&mut root);
         let http_listen = self.http_listen(root.section("http"));
         let store_memory_bytes = store_memory(root.section("store"));
@@ -101,6 +101,19 @@ impl Reading<'_> {
     fn path(&self, root: &mut Section<'_, '_>, key: &'static str, default: &str) -> PathBuf {
         let path = root.text(key).map_or(default, |text| text.into_inner());
         self.dir.join(path)
+    }
+
+    /// The default need not be there: a topic without a declaration gets what its role needs.
+    fn topics_dir(&self, root: &mut Section<'_, '_>) -> PathBuf {
+        let Some(text) = root.text("topics_dir") else {
+            return self.dir.join(TOPICS_DIR);
+        };
+        let dir = self.dir.join(text.get_ref());
+        if !dir.is_dir() {
+            let what = "`topics_dir` names a directory that is not there";
+            self.document.fault(text.span(), what, format!("{} is not there", dir.display()));
+        }
+        dir
     }
 
     fn instance(&self, root: &mut Section<'_, '_>) -> Option<String> {

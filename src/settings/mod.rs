@@ -14,6 +14,8 @@ mod properties;
 mod quantity;
 mod roles;
 mod route;
+#[cfg(test)]
+mod sample;
 mod suggest;
 mod topic_name;
 
@@ -23,5 +25,7 @@ pub use model::{
     Arrival, BatchSettings, Overrides, RouteSettings, Settings, TopicRole, UNBOUNDED_FUTURE_MICROS,
 };
 pub use properties::{ClientKind, ClientProperties};
+#[cfg(test)]
+pub(crate) use sample::sample_route;
 pub use suggest::nearest;
 pub use topic_name::topic_name_fault;

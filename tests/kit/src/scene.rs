@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::broker::Broker;
 use crate::compare::{Comparison, compare};
-use crate::error::{Doing, Result};
+use crate::error::{Doing, KitError, Result};
 use crate::generator::{Kind, Sent};
 use crate::open::OpenTransactions;
 use crate::process::{Process, ProcessOptions, default_binary};
@@ -82,20 +82,10 @@ impl Scene {
         Admin::new(&scene.bootstrap)?.create(&[raw])?;
         scene.declare_topics()?;
         scene.write_config("gate.toml", &scene.options)?;
-        let own: Vec<TopicSpec> =
-            [scene.clean(), scene.quarantine(), scene.audit(), scene.journal()]
-                .into_iter()
-                .map(|n| {
-                    let t = TopicSpec::new(n.clone(), scene.options.partitions)
-                        .config("retention.ms", -1);
-                    if n.ends_with("journal") {
-                        t.config("message.timestamp.type", "LogAppendTime")
-                    } else {
-                        t
-                    }
-                })
-                .collect();
-        Admin::new(&scene.bootstrap)?.create(&own)?;
+        let (applied, said) = scene.command(&["topics", "apply"])?;
+        if !applied {
+            return Err(KitError::new(format!("topics apply failed: {said}")));
+        }
         Ok(scene)
     }
 
