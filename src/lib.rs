@@ -14,9 +14,14 @@
 //! | `topics` | declarations of the topics that oncegate writes, compared with the cluster | altering what exists |
 //! | `check` | everything that is wrong between settings and cluster | repairs, printing |
 //! | `cli`, `commands` | the command line, one file a subcommand | rules |
+//! | `service` | the workers of all routes of one process, from settings to an orderly end | what a worker does |
 //! | `ops` | readiness, metrics, logs | `kafka`, `store` |
 //!
 //! The first three build alone, without C++: `cargo build --no-default-features`.
+
+pub mod gate;
+pub mod identity;
+pub mod journal;
 
 #[cfg(feature = "service")]
 pub mod check;
@@ -24,16 +29,14 @@ pub mod check;
 pub mod cli;
 #[cfg(feature = "service")]
 pub mod commands;
-pub mod gate;
-pub mod identity;
-pub mod journal;
-
 #[cfg(feature = "service")]
 pub mod kafka;
 #[cfg(feature = "service")]
 pub mod ops;
 #[cfg(feature = "service")]
 pub mod processor;
+#[cfg(feature = "service")]
+pub mod service;
 #[cfg(feature = "service")]
 pub mod settings;
 #[cfg(feature = "store")]

@@ -56,9 +56,8 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
     /// Whether a partition that was read to its end has markers behind its last entry.
     pub(super) fn end_entry_due(&mut self) -> bool {
         let now_ms = self.broker.now_ms();
-        let waiting = (self.tasks.values()).any(|task| {
-            task.running().is_some() && task.end_seen.is_some_and(|end| end > task.committed_next)
-        });
+        let waiting = (self.tasks.values())
+            .any(|task| task.running().is_some() && task.covered_to() > task.committed_next);
         if !waiting {
             self.end_waiting_since_ms = None;
             return false;
@@ -109,13 +108,11 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
         let refused = self.setbacks.refused(partition);
         let Some(task) = self.tasks.get_mut(&partition) else { return Ok(None) };
         let incarnation = task.collected_for();
+        let covered_to = task.covered_to();
         let super::task::TaskState::Running(open) = &mut task.state else { return Ok(None) };
         let records = task.collected.waiting(records_max);
         let all = records.len() == task.collected.len();
-        let to_at_least = match task.end_seen {
-            Some(end) if all && end >= task.collected_next => end,
-            _ => task.committed_next,
-        };
+        let to_at_least = if all { covered_to } else { task.committed_next };
         if records.is_empty() && to_at_least <= task.committed_next {
             return Ok(None);
         }

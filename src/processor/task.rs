@@ -95,8 +95,8 @@ pub struct Task<S> {
     pub committed_next: i64,
     /// The source offset after the last record under way.
     pub collected_next: i64,
-    /// Where the log ended when it was last read to its end.
-    pub end_seen: Option<i64>,
+    /// Where the log ended when it was last read to its end, nothing before it having been dropped.
+    end_seen: Option<i64>,
     /// A jump forward was seen right after a seek, and is confirmed by seeking once more.
     jump: Jump,
 }
@@ -168,6 +168,21 @@ impl<S> Task<S> {
         self.jump = Jump::Flowing;
         self.collected_next = offset + 1;
         Arrival::Take
+    }
+
+    /// The client has read the partition to its end, and goes on at `next`. That counts only
+    /// where every record before it was taken: of records that were turned away, `next` would be
+    /// a loss.
+    pub fn end_reached(&mut self, next: i64) {
+        let taken_all = matches!(self.jump, Jump::Fresh | Jump::Confirming | Jump::Flowing);
+        if taken_all && self.running().is_some() {
+            self.end_seen = Some(next);
+        }
+    }
+
+    /// The offset up to which markers follow the last record taken; at least `committed_next`.
+    pub fn covered_to(&self) -> i64 {
+        self.end_seen.filter(|end| *end >= self.collected_next).unwrap_or(self.committed_next)
     }
 
     /// The seek that [`Arrival::SeekAgain`] asked for was made.
@@ -311,6 +326,25 @@ mod tests {
         assert_eq!(task.arrival(9, &BOUNDS), Arrival::SeekAgain);
         task.sought_again();
         assert_eq!(task.arrival(5, &BOUNDS), Arrival::Take, "the first answer was a stale one");
+    }
+
+    #[test]
+    fn an_end_counts_only_where_nothing_was_turned_away() {
+        let mut task = running(5);
+        assert_eq!(task.arrival(5, &BOUNDS), Arrival::Take);
+        task.end_reached(8);
+        assert_eq!(task.covered_to(), 8, "markers lie behind offset 5");
+        assert_eq!(task.arrival(8, &BOUNDS), Arrival::Take);
+        assert_eq!(task.covered_to(), 5, "records came after that end");
+        let none = BatchBounds { records_max: 0, ..BOUNDS };
+        assert_eq!(task.arrival(9, &none), Arrival::Full);
+        assert_eq!(task.arrival(10, &BOUNDS), Arrival::Drop);
+        task.end_reached(11);
+        assert_eq!(task.covered_to(), 5, "9 and 10 were turned away");
+        task.sought();
+        task.verify();
+        task.end_reached(11);
+        assert_eq!(task.covered_to(), 5, "a task that does not run drops records");
     }
 
     #[test]

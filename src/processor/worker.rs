@@ -371,11 +371,13 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
                 self.route.batch.wait_ms_max.saturating_sub(age_ms).min(POLL_MS_MAX)
             }
         };
-        let (tasks, deriver) = (&mut self.tasks, &mut self.deriver);
         let bounds = self.route.batch;
+        let held: usize = self.tasks.values().map(|task| task.collected.len()).sum();
+        let room = bounds.records_max.saturating_sub(held).clamp(1, POLL_RECORDS);
+        let (tasks, deriver) = (&mut self.tasks, &mut self.deriver);
         let mut events = Vec::new();
         let mut taken = false;
-        self.broker.poll(wait_ms, POLL_RECORDS, &mut |polled| match polled {
+        self.broker.poll(wait_ms, room, &mut |polled| match polled {
             Polled::Record(record) => match arrive(tasks, deriver, &bounds, record) {
                 Arrived::Taken => taken = true,
                 Arrived::SeekAgain => events.push(Event::SeekAgain(record.partition)),
@@ -384,7 +386,7 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
             },
             Polled::End { partition, next } => {
                 if let Some(task) = tasks.get_mut(&partition) {
-                    task.end_seen = Some(next);
+                    task.end_reached(next);
                 }
             }
             // The part of a partition that is taken away must be gone before a record that was
@@ -401,6 +403,7 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
             Polled::Failed(error) => events.push(Event::Failed(error)),
         });
         if taken && self.batch_since_ms.is_none() {
+            tracing::debug!(route = self.route.name, "collecting");
             self.batch_since_ms = Some(self.broker.now_ms());
         }
         events.into_iter().try_for_each(|event| self.handle(event))

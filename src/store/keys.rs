@@ -107,7 +107,7 @@ mod tests {
         #[test]
         fn bytes_sort_as_keys_do(a in keys(), b in keys()) {
             prop_assert_eq!(a.cmp(&b), key_row(&a).cmp(&key_row(&b)));
-            prop_assert!(&key_row(&a)[..] < &POSITION_KEY[..]);
+            prop_assert!(key_row(&a)[..] < POSITION_KEY[..]);
         }
 
         #[test]

@@ -14,6 +14,7 @@
 //! | `fold` | what an entry of the journal changes |
 //! | `budget` | what all stores of the process may use together |
 //! | `options` | how RocksDB is set up |
+//! | `opening` | what is looked at when a store is opened |
 //! | `rocks` | the store of one partition |
 //! | `registry` | which stores are open, and where their files are |
 //! | `pressure` | which store gives its memory back when it is short |
@@ -23,6 +24,7 @@ mod budget;
 mod error;
 mod fold;
 mod keys;
+mod opening;
 mod options;
 mod pressure;
 mod registry;
@@ -33,7 +35,7 @@ use crate::journal::{Entry, Position, Receipt};
 use std::path::PathBuf;
 
 pub use budget::StoreBudget;
-pub use error::StoreError;
+pub use error::{Mismatch, StoreError};
 pub use registry::RocksStores;
 pub use rocks::RocksStore;
 

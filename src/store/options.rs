@@ -58,7 +58,6 @@ impl Engine {
     }
 
     /// Bytes of cache in use; the unflushed rows are charged to it.
-    #[cfg(test)]
     pub fn cache_bytes(&self) -> usize {
         self.cache.get_usage()
     }
@@ -77,6 +76,8 @@ impl Engine {
         // Opening many stores at once must not read all their files.
         options.set_skip_stats_update_on_db_open(true);
         options.set_max_manifest_file_size(16 << 20);
+        // Taken from the disk at once, in every store.
+        options.set_manifest_preallocation_size(64 << 10);
         options.set_log_level(LogLevel::Warn);
         options.set_max_log_file_size(1 << 20);
         options.set_keep_log_file_num(4);
@@ -167,6 +168,7 @@ mod tests {
                     "max_bgerror_resume_count=0",
                     "allow_concurrent_memtable_write=false",
                     "use_fsync=false",
+                    "manifest_preallocation_size=65536",
                 ][..],
             ),
             (

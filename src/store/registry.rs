@@ -72,9 +72,9 @@ impl RocksStores {
         Ok(RocksStores { shared: Arc::new(shared) })
     }
 
-    /// Memory of all stores that the budget bounds: cache, with the unflushed rows charged to it.
-    #[cfg(test)]
-    fn memory_bytes(&self) -> usize {
+    /// Bytes in use of the memory that the budget bounds: cache, with the unflushed rows charged
+    /// to it. For metrics.
+    pub fn memory_bytes(&self) -> usize {
         self.shared.engine.cache_bytes()
     }
 }

@@ -7,21 +7,22 @@
 
 use super::error::Mismatch;
 use super::fold::Fold;
-use super::keys::{KEY_BYTES, POSITION_KEY, key_row, position_of, position_row};
-use super::keys::{SIGHTING_BYTES, sighting_of, sighting_row};
+use super::keys::{
+    KEY_BYTES, POSITION_KEY, SIGHTING_BYTES, key_row, position_row, sighting_of, sighting_row,
+};
+use super::opening::{check_files, check_space, read_position};
 use super::options::Engine;
 use super::registry::Lease;
 use super::{PartitionStore, StoreError, StoreSize};
 use crate::gate::{Sighting, SightingKey};
 use crate::journal::{ChainHead, Entry, Position, Receipt};
 use rocksdb::{
-    ColumnFamily, DB, DEFAULT_COLUMN_FAMILY_NAME, ErrorKind, IteratorMode, ReadOptions, WriteBatch,
-    WriteOptions,
+    ColumnFamily, DB, DEFAULT_COLUMN_FAMILY_NAME, ErrorKind, ReadOptions, WriteBatch, WriteOptions,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
-use std::{fs, thread};
 
 /// Keys in one call of RocksDB: it works in groups of 32, and its answers are held at once.
 const LOOK_UP_KEYS: usize = 512;
@@ -29,8 +30,6 @@ const LOOK_UP_KEYS: usize = 512;
 /// store reports an error: a worker that hangs says nothing.
 const STALL_WAIT_MAX: Duration = Duration::from_secs(30);
 const STALL_WAIT_STEP: Duration = Duration::from_millis(2);
-/// Room that must be there to open a store: for RocksDB's own files and a little work.
-const OPENING_BYTES: usize = 1 << 20;
 /// Overhead of a row in a batch, roughly.
 const BATCH_ROW_BYTES: usize = KEY_BYTES + SIGHTING_BYTES + 8;
 
@@ -308,43 +307,4 @@ fn stalled(path: &Path) -> StoreError {
 fn family<'a>(db: &'a DB, path: &Path) -> Result<&'a ColumnFamily, StoreError> {
     db.cf_handle(DEFAULT_COLUMN_FAMILY_NAME)
         .ok_or_else(|| StoreError::damaged(path, "it has no default column family"))
-}
-
-fn read_position(db: &DB, path: &Path) -> Result<Option<Position>, StoreError> {
-    let say = |error| StoreError::of_rocksdb(path, &error);
-    if let Some(row) = db.get_pinned(POSITION_KEY).map_err(say)? {
-        return position_of(path, &row).map(Some);
-    }
-    match db.iterator(IteratorMode::Start).next() {
-        None => Ok(None),
-        Some(Ok(_)) => Err(StoreError::damaged(path, "it has sightings and no position")),
-        Some(Err(error)) => Err(say(error)),
-    }
-}
-
-/// Without the file that names its manifest, RocksDB would take a store for a new one and delete
-/// what is there.
-fn check_files(path: &Path) -> Result<(), StoreError> {
-    if path.join("CURRENT").exists() {
-        return Ok(());
-    }
-    let files =
-        fs::read_dir(path).map_err(|error| StoreError::of_io(path, "listing its files", &error))?;
-    for file in files {
-        let file = file.map_err(|error| StoreError::of_io(path, "listing its files", &error))?;
-        if Path::new(&file.file_name()).extension().is_some_and(|end| end == "sst") {
-            return Err(StoreError::damaged(path, "its file CURRENT is gone"));
-        }
-    }
-    Ok(())
-}
-
-/// Finds a full disk before RocksDB does, which has been seen to abort the process.
-fn check_space(path: &Path) -> Result<(), StoreError> {
-    let probe = path.join("room");
-    let written = fs::write(&probe, vec![0; OPENING_BYTES]);
-    let removed = fs::remove_file(&probe);
-    written
-        .and(removed)
-        .map_err(|error| StoreError::of_io(path, "making sure that there is room", &error))
 }

@@ -2,11 +2,13 @@
 //! Which one it is, is decided here; how a local one runs, in the modules below.
 //! Nothing here produces, reads, or names a topic of a test.
 
+mod container;
 mod guard;
 mod jars;
 mod local;
 mod node;
 mod ports;
+mod properties;
 mod ready;
 mod tools;
 
@@ -17,6 +19,7 @@ pub use jars::KAFKA_VERSION;
 pub use node::Node;
 
 use crate::error::{Doing, KitError, Result};
+use container::ContainerCluster;
 use local::LocalCluster;
 
 /// Names a cluster that runs already, as `host:port[,host:port]`.
@@ -59,12 +62,14 @@ pub struct Broker {
 
 enum Flavour {
     Given,
+    Containers(ContainerCluster),
     Local(LocalCluster),
 }
 
 impl Broker {
     /// Finds or starts a cluster and waits until it answers: the one that `ONCEGATE_BOOTSTRAP`
-    /// names, else a local one in JVMs.
+    /// names, else one in containers where a Docker engine runs and has the image or can pull
+    /// it, else a local one in JVMs. Blocks, so call it outside of any async runtime.
     pub fn start(options: BrokerOptions) -> Result<Broker> {
         if !matches!(options.brokers, 1 | 3) {
             return Err(KitError::new(format!(
@@ -75,8 +80,17 @@ impl Broker {
         let given = std::env::var(BOOTSTRAP_VARIABLE).ok().filter(|given| !given.is_empty());
         match given {
             Some(given) if !options.faults => Broker::given(given, &options),
-            _ => Broker::local(&options),
+            _ if options.faults => Broker::local(&options),
+            _ => Broker::containers(&options).or_else(|reason| {
+                eprintln!("testkit: no Kafka in containers ({reason}); starting one in a JVM");
+                Broker::local(&options)
+            }),
         }
+    }
+
+    fn containers(options: &BrokerOptions) -> Result<Broker> {
+        let cluster = ContainerCluster::start(options)?;
+        Ok(Broker { bootstrap: cluster.bootstrap(), flavour: Flavour::Containers(cluster) })
     }
 
     fn given(bootstrap: String, options: &BrokerOptions) -> Result<Broker> {
@@ -108,8 +122,14 @@ impl Broker {
     pub fn describe(&self) -> String {
         match &self.flavour {
             Flavour::Given => format!("the cluster that {BOOTSTRAP_VARIABLE} names"),
+            Flavour::Containers(cluster) => format!("a cluster in containers, {}", cluster.image()),
             Flavour::Local(_) => format!("a local JVM cluster, Apache Kafka {KAFKA_VERSION}"),
         }
+    }
+
+    /// Whether it ran already, so that nothing here ends it.
+    pub fn is_given(&self) -> bool {
+        matches!(self.flavour, Flavour::Given)
     }
 
     /// The node with this id, the first is 1, to do faults to. Local clusters only: ask for one

@@ -9,6 +9,7 @@
 //! | [`topics`] | creates, deletes, cuts and names topics; sets a group's offsets |
 //! | [`compare`] | what stands in a clean topic against what the generator sent |
 //! | [`process`] | an `oncegate` process as a child, and the faults it can suffer |
+//! | [`scene`] | one route on topics of its own, its processes, and what must hold at the end |
 //! | [`wait`] | waiting for a condition, the only place that may poll with a pause |
 //!
 //! Nothing here derives an event key: the kit judges oncegate, so it must not believe it.
@@ -17,9 +18,11 @@ pub mod broker;
 pub mod compare;
 pub mod error;
 pub mod generator;
+pub mod open;
 pub mod process;
 pub mod produce;
 pub mod reader;
+pub mod scene;
 pub mod topics;
 pub mod wait;
 

@@ -5,7 +5,7 @@ mod topic_id;
 
 use std::time::Duration;
 
-use futures_executor::block_on;
+use futures::executor::block_on;
 use rdkafka::admin::{AdminClient, AdminOptions, NewPartitions, NewTopic, TopicReplication};
 use rdkafka::client::DefaultClientContext;
 use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer};

@@ -1,7 +1,6 @@
 //! A local cluster of JVM nodes: combined brokers and controllers (KRaft) on the loopback, data
 //! in a temporary folder, ended with this process. The faults are in `node`.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
 use std::thread;
@@ -13,13 +12,10 @@ use crate::broker::guard::Guard;
 use crate::broker::node::{Node, NodePlan};
 use crate::broker::ports::Port;
 use crate::broker::ready::wait_ready;
-use crate::broker::{BrokerOptions, jars, tools};
+use crate::broker::{BrokerOptions, jars, properties, tools};
 use crate::error::{Doing, KitError, Result};
 
 const START_TIMEOUT: Duration = Duration::from_secs(120);
-/// 16 bytes in URL-safe base64, as Kafka wants a cluster id. Every local cluster may have the
-/// same one: each formats a folder of its own.
-const CLUSTER_ID: &str = "b25jZWdhdGV0ZXN0a2l0cw";
 
 /// A cluster of local nodes.
 pub(super) struct LocalCluster {
@@ -62,7 +58,9 @@ impl LocalCluster {
                 .map(|plan| {
                     let properties = properties(&plan, &voters, options);
                     let guard = Arc::clone(&guard);
-                    scope.spawn(move || Node::format(plan, guard, &properties, CLUSTER_ID))
+                    scope.spawn(move || {
+                        Node::format(plan, guard, &properties, properties::CLUSTER_ID)
+                    })
                 })
                 .collect();
             formatting
@@ -102,49 +100,17 @@ impl LocalCluster {
 }
 
 fn properties(plan: &NodePlan, voters: &str, options: &BrokerOptions) -> String {
-    let replication = options.brokers.min(3).to_string();
-    let in_sync_min = if options.brokers >= 3 { "2" } else { "1" };
     let client = format!("127.0.0.1:{}", plan.client_port.number());
     let controller = format!("127.0.0.1:{}", plan.controller_port.number());
     let own = [
-        ("process.roles", "broker,controller".to_owned()),
         ("node.id", plan.id.to_string()),
         ("controller.quorum.voters", voters.to_owned()),
-        ("controller.listener.names", "CONTROLLER".to_owned()),
         ("listeners", format!("PLAINTEXT://{client},CONTROLLER://{controller}")),
         ("advertised.listeners", format!("PLAINTEXT://{client}")),
         ("listener.security.protocol.map", "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT".to_owned()),
         ("log.dirs", plan.folder.join("data").display().to_string()),
     ];
-    let defaults = [
-        ("auto.create.topics.enable", "false"),
-        ("default.replication.factor", &replication),
-        ("min.insync.replicas", in_sync_min),
-        ("offsets.topic.replication.factor", &replication),
-        ("offsets.topic.num.partitions", "4"),
-        ("transaction.state.log.replication.factor", &replication),
-        ("transaction.state.log.min.isr", in_sync_min),
-        ("transaction.state.log.num.partitions", "4"),
-        // Tests fail members over and over; production waits longer before it believes a death.
-        ("group.initial.rebalance.delay.ms", "0"),
-        ("group.min.session.timeout.ms", "1000"),
-        ("broker.session.timeout.ms", "6000"),
-        ("broker.heartbeat.interval.ms", "1000"),
-        ("replica.lag.time.max.ms", "10000"),
-        ("controlled.shutdown.enable", "true"),
-        // A deleted topic's files go soon, and small machines keep their memory and threads.
-        ("log.segment.delete.delay.ms", "1000"),
-        ("log.cleaner.dedupe.buffer.size", "16777216"),
-        ("num.network.threads", "2"),
-        ("num.io.threads", "4"),
-        ("background.threads", "2"),
-        ("num.recovery.threads.per.data.dir", "2"),
-        ("num.partitions", "1"),
-    ];
-    let mut all: BTreeMap<&str, &str> = defaults.into_iter().collect();
-    all.extend(options.properties.iter().map(|(name, value)| (name.as_str(), value.as_str())));
-    all.extend(own.iter().map(|(name, value)| (*name, value.as_str())));
-    all.iter().fold(String::new(), |mut text, (name, value)| {
+    properties::of_node(options, &own).iter().fold(String::new(), |mut text, (name, value)| {
         let _ = writeln!(text, "{name}={value}");
         text
     })

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use futures_executor::block_on;
+use futures::executor::block_on;
 use rdkafka::ClientConfig;
 use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
 use rdkafka::client::DefaultClientContext;

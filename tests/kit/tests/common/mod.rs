@@ -1,0 +1,141 @@
+//! What the real-broker tests share: one broker a test binary, samples, and the check that the
+//! logs and stores of a scene agree.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use oncegate::journal::{Assembler, ChainHead, Entry, OffsetMetadata};
+use oncegate::store::{PartitionStore, RocksStores, StoreBudget, Stores};
+use oncegate_testkit::broker::{Broker, BrokerOptions};
+use oncegate_testkit::compare::Comparison;
+use oncegate_testkit::generator::{Kind, Sample, SampleOptions, Sent};
+use oncegate_testkit::process::Process;
+use oncegate_testkit::reader::{committed_offset, read_topic};
+use oncegate_testkit::scene::Scene;
+
+/// How long an orderly end may take.
+pub const END_TIMEOUT: Duration = Duration::from_secs(40);
+
+/// The broker of this test binary.
+pub fn broker() -> &'static Broker {
+    static BROKER: OnceLock<Broker> = OnceLock::new();
+    BROKER.get_or_init(|| Broker::start(BrokerOptions::default()).expect("a broker"))
+}
+
+/// A name in the cluster that no other run has used.
+pub fn unique(name: &str) -> String {
+    let nanos = std::time::UNIX_EPOCH.elapsed().expect("a clock after 1970").as_nanos();
+    format!("{name}-{}-{}", std::process::id(), nanos % 1_000_000)
+}
+
+/// A sample of one kind.
+pub fn sample(seed: u64, kind: Kind, records: usize) -> Vec<Sent> {
+    let options = SampleOptions { seed, records, kinds: vec![kind], ..SampleOptions::default() };
+    Sample::new(options).expect("sound options").sent(kind)
+}
+
+/// Ends a process in order.
+pub fn end(process: &mut Process) {
+    process.terminate().expect("it runs");
+    let status = process.wait(END_TIMEOUT).expect("it ends in time");
+    assert!(status.success(), "it ended with {status}: {}", process.end_of_log());
+}
+
+/// Waits until all is through, or shows the logs.
+pub fn rest(scene: &Scene, processes: &[&str]) {
+    if let Err(error) = scene.wait_until_through() {
+        panic!("{error}\n{}", logs(scene, processes));
+    }
+}
+
+/// The logs of some processes.
+pub fn logs(scene: &Scene, processes: &[&str]) -> String {
+    let logs = processes.iter().map(|name| format!("--- {name}\n{}", scene.log(name)));
+    logs.collect::<Vec<_>>().join("\n")
+}
+
+/// Asserts that readers of the clean topic see each event once, in order, unchanged.
+pub fn assert_exact(scene: &Scene, sent: &[Sent], processes: &[&str]) -> Comparison {
+    let found = scene.compare(sent).expect("the clean topic");
+    assert!(found.is_exact(), "{found}\n{}", logs(scene, processes));
+    found
+}
+
+/// Every entry of a journal partition, its chain followed from the first.
+pub fn entries(scene: &Scene, partition: usize) -> Vec<Entry> {
+    let records = read_topic(&scene.bootstrap, &scene.journal()).expect("the journal");
+    let (mut assembler, mut head) = (Assembler::default(), ChainHead::EMPTY);
+    let mut entries = Vec::new();
+    for record in &records[partition] {
+        let value = record.payload.as_deref().expect("a value");
+        if let Some(entry) = assembler.push(value).expect("a journal record") {
+            head = head.follow(&entry).expect("an unbroken chain");
+            entries.push(entry);
+        }
+    }
+    assert!(!assembler.is_open(), "the last entry is whole");
+    entries
+}
+
+/// Asserts that for each partition the journal's last entry, the committed offset with its
+/// metadata, and the store of its last owner agree, that no store leads the journal, that each
+/// entry goes on where the one before ended, and that the counts add up to what was sent and to
+/// what stands in clean and quarantine. The processes must have ended.
+pub fn assert_agreement(scene: &Scene, sent: &[Sent], processes: &[&str]) {
+    let clean = read_topic(&scene.bootstrap, &scene.clean()).expect("the clean topic");
+    let quarantine =
+        read_topic(&scene.bootstrap, &scene.quarantine()).expect("the quarantine topic");
+    for partition in 0..scene.options.partitions as usize {
+        let entries = entries(scene, partition);
+        let last = entries.last().expect("an entry");
+        let number = partition as i32;
+        let (offset, metadata) =
+            committed_offset(&scene.bootstrap, &scene.group(), &scene.raw(), number)
+                .expect("an answer")
+                .expect("a committed offset");
+        assert_eq!(last.header.to, offset, "partition {partition}");
+        let metadata: OffsetMetadata = metadata.parse().expect("oncegate's metadata");
+        let head = ChainHead { number: last.number, hash: last.hash };
+        assert!(metadata.names(&head), "partition {partition}: {metadata} is not {head:?}");
+        let end = clean[partition].last().map_or(-1, |record| record.offset);
+        assert_eq!(metadata.clean.last_offset, end, "partition {partition}");
+
+        let totals = last.header.total_counts.as_ref().expect("totals");
+        let replayed = last.header.total_replay_counts.as_ref().expect("totals");
+        let of_partition = |one: &&Sent| one.partition == number;
+        assert_eq!(totals.records as usize, sent.iter().filter(of_partition).count());
+        assert_eq!(totals.first as usize, clean[partition].len(), "partition {partition}");
+        assert_eq!(replayed.first, 0, "a replay lets nothing through");
+        let quarantined: u64 =
+            [totals, replayed].iter().flat_map(|counts| counts.quarantined.values()).sum();
+        assert_eq!(quarantined as usize, quarantine[partition].len(), "partition {partition}");
+        let parts = totals.first
+            + totals.duplicate
+            + totals.replayed
+            + totals.quarantined.values().sum::<u64>();
+        assert_eq!(parts, totals.records, "every event is in exactly one count");
+        for pair in entries.windows(2) {
+            let (before, after) = (&pair[0].header, &pair[1].header);
+            assert!(after.decided_to >= before.decided_to, "partition {partition}");
+            assert!(after.from <= before.to, "partition {partition}: offsets were left out");
+        }
+        assert_stores(scene, &entries, number, processes);
+    }
+}
+
+/// The stores of all processes: each holds an entry of the chain, one of them the last.
+fn assert_stores(scene: &Scene, entries: &[Entry], partition: i32, processes: &[&str]) {
+    let mut highest = 0;
+    for process in processes {
+        let stores = RocksStores::open(&scene.state_dir(process), StoreBudget::default())
+            .expect("the stores of a process that has ended");
+        let store = stores.open("route", partition).expect("the store");
+        let Some(position) = store.position() else { continue };
+        let entry = entries
+            .get(position.number as usize - 1)
+            .unwrap_or_else(|| panic!("the store of {process} leads the journal"));
+        assert_eq!(entry.hash, position.hash, "partition {partition}, {process}");
+        highest = highest.max(position.number);
+    }
+    assert_eq!(highest as usize, entries.len(), "partition {partition}: no store is level");
+}
