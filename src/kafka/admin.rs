@@ -275,11 +275,17 @@ impl Admin {
         // "[thrd:...]: " says which of its threads wrote the line.
         let reason = reason.split_once("]: ").map_or(reason.as_str(), |(_, reason)| reason);
         let text = self.properties.scrub(reason);
-        if reason.contains("uthentication") || reason.contains("SSL handshake failed") {
-            return AdminError::Denied(text);
-        }
-        AdminError::Unreachable(text)
+        if is_denial(reason) { AdminError::Denied(text) } else { AdminError::Unreachable(text) }
     }
+}
+
+/// Whether a broker said no, and would say so again. A connection that ended in the middle may
+/// have been a broker's restart.
+fn is_denial(reason: &str) -> bool {
+    let refused = ["Authentication failed", "mechanism handshake failed", "SSL handshake failed"];
+    let ended = ["isconnected", "closed by peer", "reset by peer", "timed out"];
+    let says = |words: &[&str]| words.iter().any(|word| reason.contains(word));
+    says(&refused) && !says(&ended)
 }
 
 fn new_topic(spec: &NewTopicSpec) -> NewTopic<'_> {

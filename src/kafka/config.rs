@@ -5,6 +5,7 @@
 
 use crate::settings::{ClientKind, ClientProperties, RouteSettings};
 use rdkafka::ClientConfig;
+use rdkafka::config::RDKafkaLogLevel;
 
 /// A worker that does not poll for this long has lost its partitions. Its calls are cut into
 /// slices far below it.
@@ -153,7 +154,10 @@ pub fn watermark_asker_config(
 
 /// Asks the cluster what it is, and creates topics.
 pub fn admin_config(properties: &ClientProperties) -> ClientConfig {
-    layered(&[("client.id", "oncegate")], properties, ClientKind::Producer)
+    let mut config = layered(&[("client.id", "oncegate")], properties, ClientKind::Producer);
+    // Why a connection ended is told at this level, and is the reason to give when nobody answers.
+    config.set_log_level(RDKafkaLogLevel::Info);
+    config
 }
 
 enum Isolation {
