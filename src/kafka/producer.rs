@@ -111,9 +111,12 @@ fn delivery_error(error: &KafkaError, target: Target, partition: i32) -> Deliver
             DeliveryCause::TooLarge
         }
         Some(RDKafkaErrorCode::InvalidTimestamp) => DeliveryCause::Timestamp,
-        Some(RDKafkaErrorCode::InvalidRecord | RDKafkaErrorCode::PolicyViolation) => {
-            DeliveryCause::Invalid
-        }
+        // The last one is told of the records that shared a batch with the culprit.
+        Some(
+            RDKafkaErrorCode::InvalidRecord
+            | RDKafkaErrorCode::PolicyViolation
+            | RDKafkaErrorCode::InvalidDifferentRecord,
+        ) => DeliveryCause::Invalid,
         _ => DeliveryCause::Other,
     };
     DeliveryError { target, partition, cause, message: error.to_string() }

@@ -66,10 +66,13 @@ impl Setbacks {
     /// had but one record.
     pub fn record_refused(
         &mut self,
+        now_ms: u64,
         cause: DeliveryCause,
         records: usize,
         alone: Option<(i32, i64)>,
     ) {
+        // No reason to wait longer each time: the search ends after some halvings.
+        self.backoff_until_ms = now_ms + BACKOFF_MS_MIN;
         self.refusals += 1;
         match (alone, self.refusals >= REFUSALS_BEFORE_HALVING) {
             (_, false) => {}
@@ -104,7 +107,7 @@ mod tests {
     fn a_refused_record_is_found_by_halving() {
         let mut setbacks = Setbacks::default();
         let refuse = |setbacks: &mut Setbacks, records, alone| {
-            setbacks.record_refused(DeliveryCause::TooLarge, records, alone);
+            setbacks.record_refused(0, DeliveryCause::TooLarge, records, alone);
         };
         refuse(&mut setbacks, 8, None);
         assert_eq!(setbacks.records_max(8), 8, "the first refusal may pass");

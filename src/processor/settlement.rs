@@ -8,7 +8,7 @@ use super::worker::{Takeovers, Worker, WorkerExit};
 use crate::gate::{Case, Lookups, Part, Target, decide_part};
 use crate::journal::entry::{NO_ENTRY, begin_header, encode, encode_part};
 use crate::journal::{CommitAcknowledged, EncodedEntry, Receipt};
-use crate::kafka::broker::{Broker, Delivered, DeliveryCause, DeliveryError, TopicIds, TxnError};
+use crate::kafka::broker::{Broker, Delivered, DeliveryError, TopicIds, TxnError};
 use crate::store::PartitionStore;
 
 /// How long a partition's end must have been seen before an entry without records is written.
@@ -294,25 +294,23 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
             "the batch was aborted because a record was refused ({error})"
         );
         self.observer.not_committed("record");
-        if error.cause != DeliveryCause::Other {
-            let alone = (prepared.iter()).filter(|_| records == 1).find_map(|item| {
-                let part = item.part.as_ref().filter(|part| !part.records.is_empty())?;
-                let task = self.tasks.get(&item.partition)?;
-                Some((item.partition, task.collected.offset(part.records.start)))
-            });
-            self.setbacks.record_refused(error.cause, records, alone);
-        }
+        let alone = (prepared.iter()).filter(|_| records == 1).find_map(|item| {
+            let part = item.part.as_ref().filter(|part| !part.records.is_empty())?;
+            let task = self.tasks.get(&item.partition)?;
+            Some((item.partition, task.collected.offset(part.records.start)))
+        });
+        self.setbacks.record_refused(self.broker.now_ms(), error.cause, records, alone);
         self.send_again_when_verified();
     }
 
     fn aborted(&mut self, error: &TxnError) {
         tracing::warn!(route = self.route.name, "a transaction was aborted: {error}");
         self.observer.not_committed("aborted");
+        self.setbacks.aborted(self.broker.now_ms());
         self.send_again_when_verified();
     }
 
     fn send_again_when_verified(&mut self) {
-        self.setbacks.aborted(self.broker.now_ms());
         let beginning: Vec<i32> = (self.tasks.values())
             .filter(|task| matches!(task.state, super::task::TaskState::Beginning(_)))
             .map(|task| task.partition)

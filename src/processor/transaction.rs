@@ -5,8 +5,8 @@ use crate::gate::{Collected, OutputRecord, Part, Renderer, Target};
 use crate::journal::metadata::LogEnd;
 use crate::journal::{CommitAcknowledged, EncodedEntry, OffsetMetadata};
 use crate::kafka::broker::{
-    Broker, Delivered, DeliveryError, DrainError, SendError, SourceOffset, TopicIds, TxnError,
-    TxnErrorClass,
+    Broker, Delivered, DeliveryCause, DeliveryError, DrainError, SendError, SourceOffset, TopicIds,
+    TxnError, TxnErrorClass,
 };
 
 /// A call that took longer is a sign that its request may have been sent again.
@@ -227,6 +227,11 @@ impl<B: Broker> Running<'_, B> {
             }
             Stop::Error(error) => End::Aborted(error),
             Stop::Topics(ids) => End::OtherTopics(ids),
+            Stop::Record(error) if error.cause == DeliveryCause::Other => End::Aborted(TxnError {
+                class: TxnErrorClass::Abort,
+                step: "deliver",
+                message: error.to_string(),
+            }),
             Stop::Record(error) => End::RecordRefused(error),
         }
     }

@@ -47,12 +47,14 @@ fn recreate(scene: &Scene, topic: &str) {
     let admin = admin(scene);
     admin.delete(&[topic]).expect("deleted");
     let stamp = if topic == scene.journal() { "LogAppendTime" } else { "CreateTime" };
-    let spec = TopicSpec::new(topic, scene.options.partitions)
+    let mut spec = TopicSpec::new(topic, scene.options.partitions)
         .config("retention.ms", -1)
         .config("retention.bytes", -1)
         .config("cleanup.policy", "delete")
-        .config("max.message.bytes", 1_100_000)
         .config("message.timestamp.type", stamp);
+    if topic != scene.raw() {
+        spec = spec.config("max.message.bytes", 1_100_000);
+    }
     admin.create(&[spec]).expect("created");
 }
 
