@@ -38,11 +38,21 @@ impl StoreBudget {
         self.memory_bytes / 4
     }
 
-    /// Bytes after which one store writes a file. Several stores share the quarter; files below
-    /// 1 MB would be too many.
-    pub(super) fn memtable_bytes(&self) -> usize {
-        (self.unflushed_bytes() / 4).clamp(1 << 20, 64 << 20)
+    /// Bytes after which a store writes a file, where `open` stores were opened before it. Later
+    /// ones get less: each part-filled store keeps its rows, and a filter for as many as it may
+    /// hold. Files below 1 MB would be too many.
+    pub(super) fn memtable_bytes(&self, open: usize) -> usize {
+        (self.unflushed_bytes() / (open + 1).clamp(4, 64)).clamp(1 << 20, 64 << 20)
     }
+}
+
+/// What one store may use of the budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Share {
+    /// Files that it may hold open.
+    pub files: usize,
+    /// Bytes of rows after which it writes a file.
+    pub memtable_bytes: usize,
 }
 
 /// The files that stores may hold open, dealt out store by store.
