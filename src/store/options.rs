@@ -81,6 +81,8 @@ impl Engine {
         options.set_write_buffer_manager(&self.write_buffers);
         options.set_paranoid_checks(true);
         options.set_max_open_files(c_int_of(share.files));
+        // The table of open files is cut into parts for many readers; a store has one.
+        options.set_table_cache_num_shard_bits(0);
         // Of one store: all threads that merge, and one that flushes.
         options.set_max_background_jobs(c_int_of(merge_threads(&self.budget) + 1));
         // One thread writes to a store.
