@@ -14,9 +14,9 @@ const STORES_LIKELY: usize = 256;
 /// A budget of the process for all partition stores together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoreBudget {
-    /// Block cache, rows not yet written to files, filters and indexes of all stores. Readers of
-    /// open files and the buffers of background threads come on top: some 10 kB a file and 10 MB
-    /// a thread.
+    /// Block cache, rows not yet written to files, filters and indexes of all stores. On top come
+    /// what RocksDB needs for an open store (some 0.4 MB, measured with 200), for the readers of
+    /// open files (some 10 kB each) and for background threads (some 10 MB each).
     pub memory_bytes: usize,
     /// Files that all stores may hold open. At most half of what the process may open is used,
     /// the other half is for connections.
@@ -38,11 +38,21 @@ impl StoreBudget {
         self.memory_bytes / 4
     }
 
-    /// Bytes after which one store writes a file. Several stores share the quarter; files below
-    /// 1 MB would be too many.
-    pub(super) fn memtable_bytes(&self) -> usize {
-        (self.unflushed_bytes() / 4).clamp(1 << 20, 64 << 20)
+    /// Bytes after which a store writes a file, where `open` stores were opened before it. Later
+    /// ones get less: each part-filled store keeps its rows, and a filter for as many as it may
+    /// hold. Files below 1 MB would be too many.
+    pub(super) fn memtable_bytes(&self, open: usize) -> usize {
+        (self.unflushed_bytes() / (open + 1).clamp(4, 64)).clamp(1 << 20, 64 << 20)
     }
+}
+
+/// What one store may use of the budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Share {
+    /// Files that it may hold open.
+    pub files: usize,
+    /// Bytes of rows after which it writes a file.
+    pub memtable_bytes: usize,
 }
 
 /// The files that stores may hold open, dealt out store by store.

@@ -117,6 +117,11 @@ impl StoreError {
         classify(path, error.as_ref(), error.kind())
     }
 
+    /// Classifies what RocksDB wrote into its log of an error of reading or writing.
+    pub(super) fn of_text(path: &Path, text: &str) -> StoreError {
+        classify(path, text, ErrorKind::IOError)
+    }
+
     /// Classifies what the file system said.
     pub(super) fn of_io(path: &Path, doing: &str, error: &std::io::Error) -> StoreError {
         let detail = format!("{doing}: {error}");

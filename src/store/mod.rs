@@ -14,7 +14,8 @@
 //! | `fold` | what an entry of the journal changes |
 //! | `budget` | what all stores of the process may use together |
 //! | `options` | how RocksDB is set up |
-//! | `opening` | what is looked at when a store is opened |
+//! | `handle` | an open database |
+//! | `opening` | what is looked at beside the database |
 //! | `rocks` | the store of one partition |
 //! | `registry` | which stores are open, and where their files are |
 //! | `pressure` | which store gives its memory back when it is short |
@@ -23,6 +24,7 @@
 mod budget;
 mod error;
 mod fold;
+mod handle;
 mod keys;
 mod opening;
 mod options;

@@ -2,10 +2,10 @@
 //! Must not be in here: an option left to inheritance. A column family does not inherit from its
 //! database, so each option is set where it takes effect, and a test reads back what is in force.
 
-use super::budget::StoreBudget;
+use super::budget::{Share, StoreBudget};
 use rocksdb::{
-    BlockBasedIndexType, BlockBasedOptions, Cache, ColumnFamilyDescriptor, DBCompressionType,
-    DEFAULT_COLUMN_FAMILY_NAME, Env, LogLevel, Options, WriteBufferManager,
+    BlockBasedOptions, Cache, ColumnFamilyDescriptor, DBCompressionType,
+    DEFAULT_COLUMN_FAMILY_NAME, Env, LogLevel, LruCacheOptions, Options, WriteBufferManager,
 };
 use std::ffi::c_int;
 
@@ -13,13 +13,19 @@ use std::ffi::c_int;
 const BLOCK_BYTES: usize = 8 << 10;
 /// Bits of the filter for each key: one look-up in a hundred reads a block in vain.
 const FILTER_BITS_A_KEY: f64 = 10.0;
-/// Files of a size that expiry can drop one by one.
-const FILE_BYTES: u64 = 64 << 20;
+/// The filter of rows that are not in files yet, as a part of their memory: a row takes some 110
+/// bytes of it, so that this gives a key 11 bits.
+const MEMTABLE_FILTER_RATIO: f64 = 0.0125;
+/// Files of a size that expiry can drop one by one, and whose filter (half a million keys) is a
+/// small block of the cache.
+const FILE_BYTES: u64 = 32 << 20;
+/// The cache is cut into parts that do not wait for each other. Each must hold many filters.
+const CACHE_PART_BYTES: usize = 16 << 20;
 /// Memory is taken in pieces of this size: small, since each store holds a part-filled one.
 const ARENA_BLOCK_BYTES: usize = 16 << 10;
 /// Files of level 0 at which writes wait. They are not slowed down before: a wait is bounded by
 /// the store, a slow-down is not.
-const LEVEL0_FILES_MAX: c_int = 24;
+pub(super) const LEVEL0_FILES_MAX: u8 = 24;
 
 /// Options that the Rust interface has no names for.
 ///
@@ -40,7 +46,10 @@ pub(super) struct Engine {
 
 impl Engine {
     pub fn new(budget: StoreBudget) -> Result<Engine, rocksdb::Error> {
-        let cache = Cache::new_lru_cache(budget.memory_bytes);
+        let mut cache = LruCacheOptions::default();
+        cache.set_capacity(budget.memory_bytes);
+        cache.set_num_shard_bits(cache_part_bits(budget.memory_bytes));
+        let cache = Cache::new_lru_cache_opts(&cache);
         // A stall in here would block writers of all stores, for ever on a full disk.
         let write_buffers = WriteBufferManager::new_write_buffer_manager_with_cache(
             budget.unflushed_bytes(),
@@ -48,7 +57,9 @@ impl Engine {
             cache.clone(),
         );
         // The environment of the process, with its threads; not one of its own.
-        let env = Env::new()?;
+        let mut env = Env::new()?;
+        env.set_high_priority_background_threads(c_int_of(flush_threads(&budget)));
+        env.set_low_priority_background_threads(c_int_of(merge_threads(&budget)));
         Ok(Engine { budget, cache, write_buffers, env })
     }
 
@@ -63,14 +74,17 @@ impl Engine {
     }
 
     /// Options of a store's database.
-    pub fn database_options(&self, files_max: usize) -> Result<Options, rocksdb::Error> {
+    pub fn database_options(&self, share: Share) -> Result<Options, rocksdb::Error> {
         let mut options = Options::default().get_options_from_string(NAMED_OPTIONS)?;
         options.create_if_missing(true);
         options.set_env(&self.env);
         options.set_write_buffer_manager(&self.write_buffers);
         options.set_paranoid_checks(true);
-        options.set_max_open_files(c_int_of(files_max));
-        options.set_max_background_jobs(c_int_of(self.budget.background_threads.max(2)));
+        options.set_max_open_files(c_int_of(share.files));
+        // The table of open files is cut into parts for many readers; a store has one.
+        options.set_table_cache_num_shard_bits(0);
+        // Of one store: all threads that merge, and one that flushes.
+        options.set_max_background_jobs(c_int_of(merge_threads(&self.budget) + 1));
         // One thread writes to a store.
         options.set_allow_concurrent_memtable_write(false);
         // Opening many stores at once must not read all their files.
@@ -88,10 +102,12 @@ impl Engine {
 
     /// The one column family, with its options. Sightings and position live in it together:
     /// separate families tear apart in a crash.
-    pub fn families(&self) -> Result<[ColumnFamilyDescriptor; 1], rocksdb::Error> {
+    pub fn families(&self, share: Share) -> Result<[ColumnFamilyDescriptor; 1], rocksdb::Error> {
         let mut options = Options::default().get_options_from_string(NAMED_OPTIONS)?;
         options.set_block_based_table_factory(&self.table_options());
-        options.set_write_buffer_size(self.budget.memtable_bytes());
+        options.set_write_buffer_size(share.memtable_bytes);
+        options.set_memtable_prefix_bloom_ratio(MEMTABLE_FILTER_RATIO);
+        options.set_memtable_whole_key_filtering(true);
         options.set_max_write_buffer_number(3);
         options.set_arena_block_size(ARENA_BLOCK_BYTES);
         options.set_compression_type(DBCompressionType::Lz4);
@@ -99,25 +115,40 @@ impl Engine {
         options.set_target_file_size_base(FILE_BYTES);
         options.set_max_bytes_for_level_base(4 * FILE_BYTES);
         options.set_level_zero_file_num_compaction_trigger(4);
-        options.set_level_zero_slowdown_writes_trigger(LEVEL0_FILES_MAX);
-        options.set_level_zero_stop_writes_trigger(LEVEL0_FILES_MAX);
+        options.set_level_zero_slowdown_writes_trigger(LEVEL0_FILES_MAX.into());
+        options.set_level_zero_stop_writes_trigger(LEVEL0_FILES_MAX.into());
         options.set_soft_pending_compaction_bytes_limit(0);
         options.set_hard_pending_compaction_bytes_limit(0);
         Ok([ColumnFamilyDescriptor::new(DEFAULT_COLUMN_FAMILY_NAME, options)])
     }
 
-    /// Filters and indexes are cut into blocks that live in the cache: their bound is the cache's.
+    /// Filters and indexes live in the cache: their bound is the cache's. They are not cut into
+    /// smaller blocks, which doubles the cost of a look-up and saves memory only where old event
+    /// times come again and again.
     fn table_options(&self) -> BlockBasedOptions {
         let mut table = BlockBasedOptions::default();
         table.set_block_cache(&self.cache);
         table.set_block_size(BLOCK_BYTES);
         table.set_bloom_filter(FILTER_BITS_A_KEY, false);
         table.set_cache_index_and_filter_blocks(true);
-        table.set_index_type(BlockBasedIndexType::TwoLevelIndexSearch);
-        table.set_partition_filters(true);
-        table.set_pin_top_level_index_and_filter(true);
         table
     }
+}
+
+/// Threads that write rows to files: half, since many small stores wait for the disk.
+fn flush_threads(budget: &StoreBudget) -> usize {
+    (budget.background_threads / 2).max(1)
+}
+
+/// Threads that merge files.
+fn merge_threads(budget: &StoreBudget) -> usize {
+    budget.background_threads.saturating_sub(flush_threads(budget)).max(1)
+}
+
+/// Logarithm of the number of parts of the cache.
+fn cache_part_bits(memory_bytes: usize) -> c_int {
+    c_int_of((memory_bytes / CACHE_PART_BYTES).checked_ilog2().map_or(0, |bits| bits as usize))
+        .min(6)
 }
 
 /// Budgets beyond 2^31 files or threads are as good as the greatest that RocksDB can be told.
@@ -150,10 +181,11 @@ mod tests {
     fn what_is_set_is_in_force() {
         let dir = tempfile::tempdir().expect("temporary directory");
         let engine = Engine::new(StoreBudget::default()).expect("engine");
+        let share = Share { files: 64, memtable_bytes: 8 << 20 };
         let db = DB::open_cf_descriptors(
-            &engine.database_options(64).expect("options"),
+            &engine.database_options(share).expect("options"),
             dir.path(),
-            engine.families().expect("families"),
+            engine.families(share).expect("families"),
         )
         .expect("opens");
         let options = effective(dir.path());
@@ -163,7 +195,7 @@ mod tests {
                 &[
                     "paranoid_checks=true",
                     "max_open_files=64",
-                    "max_background_jobs=4",
+                    "max_background_jobs=3",
                     "avoid_flush_during_shutdown=true",
                     "max_bgerror_resume_count=0",
                     "allow_concurrent_memtable_write=false",
@@ -175,12 +207,14 @@ mod tests {
                 "CFOptions \"default\"",
                 &[
                     "compression=kLZ4Compression",
-                    "write_buffer_size=33554432",
+                    "write_buffer_size=8388608",
+                    "memtable_prefix_bloom_size_ratio=0.012500",
+                    "memtable_whole_key_filtering=true",
                     "max_write_buffer_number=3",
                     "arena_block_size=16384",
                     "level0_slowdown_writes_trigger=24",
                     "level0_stop_writes_trigger=24",
-                    "target_file_size_base=67108864",
+                    "target_file_size_base=33554432",
                     "ttl=0",
                     "periodic_compaction_seconds=0",
                     "soft_pending_compaction_bytes_limit=0",
@@ -191,8 +225,7 @@ mod tests {
                 &[
                     "filter_policy=bloomfilter",
                     "cache_index_and_filter_blocks=true",
-                    "index_type=kTwoLevelIndexSearch",
-                    "partition_filters=true",
+                    "whole_key_filtering=true",
                     "block_size=8192",
                 ],
             ),

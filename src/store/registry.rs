@@ -7,10 +7,11 @@
 //!
 //! Must not be in here: deleting a store's files.
 
-use super::budget::{FileHandles, StoreBudget, open_files_free, open_files_limit};
+use super::budget::{FileHandles, Share, StoreBudget, open_files_free, open_files_limit};
+use super::handle::OpenStore;
 use super::options::Engine;
-use super::pressure;
-use super::rocks::{OpenStore, RocksStore};
+use super::pressure::{self, Unflushed};
+use super::rocks::RocksStore;
 use super::{StoreError, Stores};
 use std::collections::HashMap;
 use std::fs;
@@ -27,8 +28,8 @@ type StoreName = (String, i32);
 
 struct Shared {
     state_dir: PathBuf,
+    budget: StoreBudget,
     engine: Engine,
-    unflushed_bytes_max: usize,
     handles: FileHandles,
     files_limit: Option<usize>,
     open: Mutex<HashMap<StoreName, Slot>>,
@@ -37,7 +38,7 @@ struct Shared {
 
 /// A store that is open or about to be closed.
 struct Slot {
-    files: usize,
+    share: Share,
     /// The owner has dropped it; another thread, that was looking at it, closes it any moment.
     closing: bool,
     store: Weak<OpenStore>,
@@ -47,7 +48,7 @@ struct Slot {
 pub(super) struct Lease {
     shared: Arc<Shared>,
     name: StoreName,
-    files: usize,
+    share: Share,
 }
 
 impl RocksStores {
@@ -62,8 +63,8 @@ impl RocksStores {
         make_dir(&state_dir.join("stores"))?;
         let shared = Shared {
             state_dir: state_dir.to_owned(),
+            budget,
             engine,
-            unflushed_bytes_max: budget.unflushed_bytes(),
             handles: FileHandles::of(&budget, files_limit),
             files_limit,
             open: Mutex::default(),
@@ -133,11 +134,12 @@ impl Shared {
             }
             open = self.closed.wait(open).unwrap_or_else(PoisonError::into_inner);
         }
-        let dealt = open.values().map(|slot| slot.files).sum();
+        let dealt = open.values().map(|slot| slot.share.files).sum();
         let free = open_files_free(self.files_limit);
         let files = self.handles.deal(path, open.len(), dealt, free)?;
-        open.insert(name.clone(), Slot { files, closing: false, store: Weak::new() });
-        Ok(Lease { shared: Arc::clone(self), name, files })
+        let share = Share { files, memtable_bytes: self.budget.memtable_bytes(open.len()) };
+        open.insert(name.clone(), Slot { share, closing: false, store: Weak::new() });
+        Ok(Lease { shared: Arc::clone(self), name, share })
     }
 
     /// A thread that panicked left the map as it was before or after one change, never between.
@@ -147,12 +149,12 @@ impl Shared {
 }
 
 impl Lease {
-    /// How many files the store may hold open.
-    pub fn files(&self) -> usize {
-        self.files
+    /// What the store may use.
+    pub fn share(&self) -> Share {
+        self.share
     }
 
-    /// Shows the open store to the others, for [`relieve`](Lease::relieve).
+    /// Shows the open store to the others, for [`make_room`](Lease::make_room).
     pub fn show(&self, store: &Arc<OpenStore>) {
         if let Some(slot) = self.shared.lock().get_mut(&self.name) {
             slot.store = Arc::downgrade(store);
@@ -168,14 +170,18 @@ impl Lease {
     }
 
     /// After a write: sees that the unflushed rows of all stores stay within their budget.
-    pub fn relieve(&self) {
-        let limit_bytes = self.shared.unflushed_bytes_max;
-        if self.shared.engine.unflushed_bytes() <= limit_bytes / 4 * 3 {
-            return;
-        }
-        let stores: Vec<Arc<OpenStore>> =
-            self.shared.lock().values().filter_map(|slot| slot.store.upgrade()).collect();
-        pressure::relieve(&stores, limit_bytes);
+    pub fn make_room(&self) {
+        pressure::make_room(&*self.shared, self.shared.budget.unflushed_bytes());
+    }
+}
+
+impl Unflushed for Shared {
+    fn bytes(&self) -> usize {
+        self.engine.unflushed_bytes()
+    }
+
+    fn stores(&self) -> Vec<Arc<OpenStore>> {
+        self.lock().values().filter_map(|slot| slot.store.upgrade()).collect()
     }
 }
 

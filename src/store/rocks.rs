@@ -7,6 +7,7 @@
 
 use super::error::Mismatch;
 use super::fold::Fold;
+use super::handle::{OpenStore, Written};
 use super::keys::{
     KEY_BYTES, POSITION_KEY, SIGHTING_BYTES, key_row, position_row, sighting_of, sighting_row,
 };
@@ -16,10 +17,8 @@ use super::registry::Lease;
 use super::{PartitionStore, StoreError, StoreSize};
 use crate::gate::{Sighting, SightingKey};
 use crate::journal::{ChainHead, Entry, Position, Receipt};
-use rocksdb::{
-    ColumnFamily, DB, DEFAULT_COLUMN_FAMILY_NAME, ErrorKind, ReadOptions, WriteBatch, WriteOptions,
-};
-use std::path::{Path, PathBuf};
+use rocksdb::{DB, ReadOptions, WriteBatch};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -28,37 +27,15 @@ use std::time::{Duration, Instant};
 const LOOK_UP_KEYS: usize = 512;
 /// Longest wait for background threads that write files slower than rows come in. Past it the
 /// store reports an error: a worker that hangs says nothing.
-const STALL_WAIT_MAX: Duration = Duration::from_secs(30);
-const STALL_WAIT_STEP: Duration = Duration::from_millis(2);
+const WAIT_MAX: Duration = Duration::from_secs(30);
+/// The same where a background thread has met an error: it may be the end of waiting.
+const WAIT_AFTER_ERROR_MAX: Duration = Duration::from_secs(2);
+const WAIT_STEP: Duration = Duration::from_millis(2);
 /// Overhead of a row in a batch, roughly.
 const BATCH_ROW_BYTES: usize = KEY_BYTES + SIGHTING_BYTES + 8;
 
-/// A database and the right to it, closed in this order.
-pub(super) struct OpenStore {
-    pub db: DB,
-    lease: Lease,
-}
-
-impl OpenStore {
-    /// Bytes of rows that no flush has begun to write.
-    pub fn active_bytes(&self) -> u64 {
-        self.property("rocksdb.cur-size-active-mem-table")
-    }
-
-    /// Whether rows are being written to files.
-    pub fn is_flushing(&self) -> bool {
-        self.property("rocksdb.num-immutable-mem-table") > 0
-    }
-
-    /// A property; 0 where RocksDB cannot tell.
-    fn property(&self, name: &str) -> u64 {
-        self.db.property_int_value(name).ok().flatten().unwrap_or(0)
-    }
-}
-
 /// The store of one partition. Its owner is one thread; dropping it closes it without a flush.
 pub struct RocksStore {
-    path: PathBuf,
     store: Arc<OpenStore>,
     position: Option<Position>,
     /// Whether something was written since the last flush.
@@ -78,13 +55,13 @@ impl RocksStore {
         check_files(&path)?;
         check_space(&path)?;
         let say = |error| StoreError::of_rocksdb(&path, &error);
-        let options = engine.database_options(lease.files()).map_err(say)?;
-        let families = engine.families().map_err(say)?;
+        let options = engine.database_options(lease.share()).map_err(say)?;
+        let families = engine.families(lease.share()).map_err(say)?;
         let db = DB::open_cf_descriptors(&options, &path, families).map_err(say)?;
         let position = read_position(&db, &path)?;
-        let store = Arc::new(OpenStore { db, lease });
+        let store = Arc::new(OpenStore { db, lease, path });
         store.lease.show(&store);
-        Ok(RocksStore { path, store, position, dirty: false, failed: None, rows: Vec::new() })
+        Ok(RocksStore { store, position, dirty: false, failed: None, rows: Vec::new() })
     }
 
     /// Checks that an entry follows the stored position.
@@ -109,7 +86,7 @@ impl RocksStore {
 
     fn out_of_step(&self, receipt: &Receipt, why: Mismatch) -> StoreError {
         StoreError::OutOfStep {
-            path: self.path.clone(),
+            path: self.store.path.clone(),
             stored: self.head().number,
             offered: receipt.position().number,
             why,
@@ -127,17 +104,26 @@ impl RocksStore {
 
     /// Finds an error of a background thread before it costs a transaction.
     fn check_background(&mut self) -> Result<(), StoreError> {
-        if self.store.property("rocksdb.background-errors") == 0 {
+        if !self.store.has_background_errors() {
             return Ok(());
         }
-        // The count does not tell whether the database has stopped; an empty write does.
-        match self.store.db.write_opt(WriteBatch::default(), &write_options()) {
-            Err(error) if !is_stall(&error) => {
-                let error = StoreError::of_rocksdb(&self.path, &error);
-                Err(self.fail(error))
-            }
-            _ => Ok(()),
+        // That does not tell whether the database has stopped; an empty write does.
+        match self.store.write(WriteBatch::default()) {
+            Ok(Written::Done | Written::Stalled) => Ok(()),
+            Err(error) => Err(self.fail(error)),
         }
+    }
+
+    /// One step of a wait for background threads that `begun` then.
+    fn wait(&mut self, begun: Instant) -> Result<(), StoreError> {
+        self.check_background()?;
+        let errors = self.store.has_background_errors();
+        if begun.elapsed() > if errors { WAIT_AFTER_ERROR_MAX } else { WAIT_MAX } {
+            let error = self.store.stalled();
+            return Err(self.fail(error));
+        }
+        thread::sleep(WAIT_STEP);
+        Ok(())
     }
 
     fn write(
@@ -147,23 +133,15 @@ impl RocksStore {
     ) -> Result<(), StoreError> {
         let begun = Instant::now();
         loop {
-            let batch = batch_of(changed, position);
-            match self.store.db.write_opt(batch, &write_options()) {
-                Ok(()) => break,
-                Err(error) if !is_stall(&error) => {
-                    let error = StoreError::of_rocksdb(&self.path, &error);
-                    return Err(self.fail(error));
-                }
-                Err(_) if begun.elapsed() > STALL_WAIT_MAX => {
-                    let error = stalled(&self.path);
-                    return Err(self.fail(error));
-                }
-                Err(_) => thread::sleep(STALL_WAIT_STEP),
+            match self.store.write(batch_of(changed, position)) {
+                Ok(Written::Done) => break,
+                Ok(Written::Stalled) => self.wait(begun)?,
+                Err(error) => return Err(self.fail(error)),
             }
         }
         self.position = Some(position.clone());
         self.dirty = true;
-        self.store.lease.relieve();
+        self.store.lease.make_room();
         Ok(())
     }
 
@@ -174,7 +152,7 @@ impl RocksStore {
     ) -> Result<(), StoreError> {
         self.rows.clear();
         self.rows.extend(keys.iter().map(key_row));
-        let family = family(&self.store.db, &self.path)?;
+        let family = self.store.family()?;
         let sorted = true;
         let answers = self.store.db.batched_multi_get_cf_opt(
             family,
@@ -183,11 +161,11 @@ impl RocksStore {
             &ReadOptions::default(),
         );
         for answer in answers {
-            let row = answer.map_err(|error| StoreError::of_rocksdb(&self.path, &error))?;
+            let row = answer.map_err(|error| self.store.error(&error))?;
             let sighting = match row {
                 None => None,
                 Some(row) => Some(sighting_of(&row).ok_or_else(|| {
-                    StoreError::damaged(&self.path, "a sighting's row has a wrong width")
+                    StoreError::damaged(&self.store.path, "a sighting's row has a wrong width")
                 })?),
             };
             found.push(sighting);
@@ -246,10 +224,11 @@ impl PartitionStore for RocksStore {
         if !self.dirty {
             return Ok(());
         }
-        if let Err(error) = self.store.db.flush() {
-            let error = StoreError::of_rocksdb(&self.path, &error);
-            return Err(self.fail(error));
+        let begun = Instant::now();
+        while !self.store.can_flush() {
+            self.wait(begun)?;
         }
+        self.store.flush(true).map_err(|error| self.fail(error))?;
         self.dirty = false;
         Ok(())
     }
@@ -268,15 +247,6 @@ impl Drop for RocksStore {
     }
 }
 
-/// Rows that are written without a log ahead, and never wait within RocksDB: there a full disk
-/// could hold a writer for ever.
-fn write_options() -> WriteOptions {
-    let mut options = WriteOptions::default();
-    options.disable_wal(true);
-    options.set_no_slowdown(true);
-    options
-}
-
 fn batch_of(changed: &[(SightingKey, Sighting)], position: &Position) -> WriteBatch {
     let position = position_row(position);
     let bytes = changed.len() * BATCH_ROW_BYTES + position.len() + BATCH_ROW_BYTES;
@@ -286,25 +256,4 @@ fn batch_of(changed: &[(SightingKey, Sighting)], position: &Position) -> WriteBa
     }
     batch.put(POSITION_KEY, position);
     batch
-}
-
-/// Whether a write was turned away because background threads are behind.
-fn is_stall(error: &rocksdb::Error) -> bool {
-    error.kind() == ErrorKind::Incomplete && error.as_ref().contains("Write stall")
-}
-
-/// Writes have waited too long: for want of space, or because the disk is slow.
-fn stalled(path: &Path) -> StoreError {
-    check_space(path).err().unwrap_or_else(|| StoreError::Io {
-        path: path.to_owned(),
-        detail: format!(
-            "files could not be written for {} s; see its file LOG",
-            STALL_WAIT_MAX.as_secs()
-        ),
-    })
-}
-
-fn family<'a>(db: &'a DB, path: &Path) -> Result<&'a ColumnFamily, StoreError> {
-    db.cf_handle(DEFAULT_COLUMN_FAMILY_NAME)
-        .ok_or_else(|| StoreError::damaged(path, "it has no default column family"))
 }
