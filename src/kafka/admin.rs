@@ -142,6 +142,8 @@ impl Admin {
         names.dedup();
         let described = describe_topics(self.client.inner(), &names, self.timeout);
         let described = described.map_err(|code| self.error_of_code(code))?;
+        // Asked again and again, this client would pile up what it notes and nobody reads.
+        drop(noted_errors(self.client.inner()));
         let mut states = BTreeMap::new();
         for topic in described {
             let state = match topic.answer {
