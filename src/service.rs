@@ -1,11 +1,11 @@
 //! The running gate: the workers of all routes of one process, until an orderly end.
 //! Must not be in here: what a worker does, or the command line.
 
-use crate::gate::{Policy, Window};
 use crate::check::RouteFacts;
+use crate::gate::{Policy, Window};
 use crate::kafka::config::{
-    consumer_config, journal_reader_config, member_id, offset_asker_config,
-    producer_config, watermark_asker_config,
+    consumer_config, journal_reader_config, member_id, offset_asker_config, producer_config,
+    watermark_asker_config,
 };
 use crate::kafka::{KafkaBroker, KafkaWitnesses, RouteTopics};
 use crate::ops::board::Board;

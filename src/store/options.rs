@@ -16,7 +16,7 @@ const FILTER_BITS_A_KEY: f64 = 10.0;
 /// Files of a size that expiry can drop one by one.
 const FILE_BYTES: u64 = 64 << 20;
 /// Memory is taken in pieces of this size: small, since each store holds a part-filled one.
-const ARENA_BLOCK_BYTES: usize = 64 << 10;
+const ARENA_BLOCK_BYTES: usize = 16 << 10;
 /// Files of level 0 at which writes wait. They are not slowed down before: a wait is bounded by
 /// the store, a slow-down is not.
 const LEVEL0_FILES_MAX: c_int = 24;
@@ -177,7 +177,7 @@ mod tests {
                     "compression=kLZ4Compression",
                     "write_buffer_size=33554432",
                     "max_write_buffer_number=3",
-                    "arena_block_size=65536",
+                    "arena_block_size=16384",
                     "level0_slowdown_writes_trigger=24",
                     "level0_stop_writes_trigger=24",
                     "target_file_size_base=67108864",

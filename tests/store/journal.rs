@@ -88,13 +88,13 @@ pub fn key(n: u64) -> SightingKey {
     let mut hash = [0; 32];
     hash[..8].copy_from_slice(&n.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes());
     hash[24..].copy_from_slice(&n.to_be_bytes());
-    SightingKey { event_micros: n as i64 / 3 * 1000 - 5000, key: EventKey::from_bytes(hash) }
+    SightingKey { event_micros: n as i64 / 3 * 1000 - 5000, key: EventKey::new(hash) }
 }
 
 fn digest(n: u64) -> ContentDigest {
     let mut digest = [7; 16];
     digest[8..].copy_from_slice(&n.to_be_bytes());
-    ContentDigest::from_bytes(digest)
+    ContentDigest::new(digest)
 }
 
 /// Keys of the nth entry of a long journal: new ones, and every tenth again.

@@ -16,7 +16,7 @@ use crate::error::{Doing, Result};
 const WATCH: &str = r#"
 trap '' INT TERM HUP
 read -r line
-exec setsid sh -c 'kill -KILL -- "-$0"; if [ -n "$1" ]; then rm -rf -- "$1"; fi; sh -c "$2"' \
+exec setsid sh -c 'kill -s KILL -- "-$0"; if [ -n "$1" ]; then rm -rf -- "$1"; fi; sh -c "$2"' \
     "$$" "$1" "$2"
 "#;
 
@@ -59,5 +59,34 @@ impl Drop for Guard {
         drop(self.shell.stdin.take());
         // The guard dies with its group, or exits where setsid fails; both are fine here.
         let _ = self.shell.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::wait::wait_until;
+
+    #[test]
+    fn the_group_is_killed_and_the_folder_removed_when_the_pipe_ends() {
+        let folder = tempfile::tempdir().unwrap();
+        let (guarded, witness) = (folder.path().join("guarded"), folder.path().join("witness"));
+        std::fs::create_dir(&guarded).unwrap();
+        let last_act = format!("touch {}", witness.display());
+        let guard = Guard::start_with_last_act(Some(&guarded), &last_act).unwrap();
+        // Ignores what can be ignored, and is frozen besides: only SIGKILL ends it.
+        let mut command = Command::new("sh");
+        command.args(["-c", "trap '' TERM HUP INT; kill -s STOP $$; exec sleep 600"]);
+        guard.adopt(&mut command);
+        let mut child = command.spawn().unwrap();
+        drop(guard);
+        let status = child.wait().unwrap();
+        assert_eq!(status.signal(), Some(libc::SIGKILL));
+        let soon = Duration::from_secs(20);
+        wait_until(soon, "the last act is done", || witness.exists()).unwrap();
+        assert!(!guarded.exists());
     }
 }
