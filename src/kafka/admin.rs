@@ -312,4 +312,19 @@ mod tests {
         assert_eq!(TopicId::from_halves(-1, -1).unwrap().as_str(), "_____________________w");
         assert_eq!(TopicId::from_halves(0, 0), None);
     }
+
+    #[test]
+    fn a_refusal_is_told_from_a_connection_that_ended() {
+        let denials = [
+            "SASL authentication error: Authentication failed: Invalid username or password",
+            "SASL PLAIN mechanism handshake failed: Broker: Unsupported SASL mechanism",
+            "SSL handshake failed: certificate verify failed",
+        ];
+        let others = [
+            "SSL handshake failed: Disconnected: SSL connection closed by peer",
+            "Connect to ipv4#127.0.0.1:1 failed: Connection refused",
+        ];
+        assert!(denials.into_iter().all(is_denial));
+        assert!(!others.into_iter().any(is_denial));
+    }
 }
