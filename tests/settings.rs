@@ -202,3 +202,32 @@ fn the_configuration_that_is_shipped_is_sound() {
     assert!(declarations.unused.is_empty(), "{:?}", declarations.unused);
     assert_eq!(declarations.topics.len(), 4 * settings.routes.len());
 }
+
+#[test]
+fn every_line_that_the_shipped_configuration_offers_may_be_said() {
+    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("config");
+    let text = std::fs::read_to_string(shipped.join("oncegate.toml")).unwrap();
+    let offered = |line: &&str| line.starts_with("# ") && line.contains(" = ");
+    assert!(text.lines().filter(offered).count() > 12, "nothing is offered");
+    let said: Vec<&str> =
+        text.lines().map(|line| if offered(&line) { &line[2..] } else { line }).collect();
+    let said = said
+        .join("\n")
+        .replace("${ONCEGATE_PASSWORD}", SECRET)
+        .replace("\"recipes\"", &format!("{:?}", shipped.join("recipes")))
+        .replace("\"../topics\"", &format!("{:?}", shipped.join("../topics")));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("oncegate.toml");
+    std::fs::write(&path, said).unwrap();
+    let settings = load(&path).unwrap_or_else(|told| panic!("{told:?}"));
+    assert_eq!(settings.routes[0].window_micros, Some(30 * 86_400_000_000));
+    // What is offered as a default is the default.
+    let plain = load(&shipped.join("oncegate.toml")).unwrap();
+    let (said, plain) = (&settings.routes[0], &plain.routes[0]);
+    assert_eq!(said.batch, plain.batch);
+    assert_eq!((&said.quarantine, &said.audit), (&plain.quarantine, &plain.audit));
+    assert_eq!((said.arrival, said.keep_timestamp), (plain.arrival, plain.keep_timestamp));
+    assert_eq!(said.session_timeout_ms, plain.session_timeout_ms);
+    assert_eq!(said.transaction_timeout_ms, plain.transaction_timeout_ms);
+    assert_eq!((said.shutdown_ms, said.workers), (plain.shutdown_ms, plain.workers));
+}

@@ -21,11 +21,22 @@ pub fn judge(
         report.findings.push(of_fault(Level::Error, fault));
     }
     for route in routes {
+        let before = report.count(Level::Error);
         let mut findings = Findings { route, facts, list: &mut report.findings };
         topics::judge(&mut findings);
         configs::judge(&mut findings);
         timeouts(&mut findings);
-        report.routes.extend(route_facts(route, facts));
+        match route_facts(route, facts) {
+            Some(facts) => report.routes.push(facts),
+            // Without errors the gate starts, and then needs the facts of every route.
+            None if report.count(Level::Error) == before => {
+                let mut findings = Findings { route, facts, list: &mut report.findings };
+                let what =
+                    format!("the cluster tells no {} of its topics", configs::MAX_MESSAGE_BYTES);
+                findings.error(&format!("route {}", route.name), what, "use brokers that do");
+            }
+            None => {}
+        }
     }
     brokers(facts, &mut report.findings);
     for difference in plan(routes, declarations, facts).differences {

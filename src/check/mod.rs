@@ -6,7 +6,6 @@
 mod configs;
 mod judge;
 mod report;
-#[cfg(test)]
 mod tests;
 mod topics;
 

@@ -1,4 +1,5 @@
 //! The judgement as a table: a sound world, one change, and every finding that it must give.
+#![cfg(test)]
 
 use super::{CheckReport, Level, judge};
 use crate::kafka::{ClusterFacts, Configs, OutputLimits, TopicDescription, TopicFacts, TopicId};
@@ -233,6 +234,15 @@ const CASES: &[Case] = &[
             world.replace("clean", TopicFacts::Present { description, configs: None });
         },
         &["error: clean: its configs may not be described; allow DESCRIBE_CONFIGS on it"],
+    ),
+    (
+        |world| {
+            let clean = world.facts.topics.get_mut("clean");
+            if let Some(TopicFacts::Present { configs: Some(configs), .. }) = clean {
+                configs.remove("max.message.bytes");
+            }
+        },
+        &["error: route lab: the cluster tells no max.message.bytes of its topics"],
     ),
 ];
 

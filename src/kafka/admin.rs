@@ -142,6 +142,8 @@ impl Admin {
         names.dedup();
         let described = describe_topics(self.client.inner(), &names, self.timeout);
         let described = described.map_err(|code| self.error_of_code(code))?;
+        // Asked again and again, this client would pile up what it notes and nobody reads.
+        drop(noted_errors(self.client.inner()));
         let mut states = BTreeMap::new();
         for topic in described {
             let state = match topic.answer {
@@ -309,5 +311,20 @@ mod tests {
         assert_eq!(one.as_str(), "AAAAAAAAAAAAAAAAAAAAAQ");
         assert_eq!(TopicId::from_halves(-1, -1).unwrap().as_str(), "_____________________w");
         assert_eq!(TopicId::from_halves(0, 0), None);
+    }
+
+    #[test]
+    fn a_refusal_is_told_from_a_connection_that_ended() {
+        let denials = [
+            "SASL authentication error: Authentication failed: Invalid username or password",
+            "SASL PLAIN mechanism handshake failed: Broker: Unsupported SASL mechanism",
+            "SSL handshake failed: certificate verify failed",
+        ];
+        let others = [
+            "SSL handshake failed: Disconnected: SSL connection closed by peer",
+            "Connect to ipv4#127.0.0.1:1 failed: Connection refused",
+        ];
+        assert!(denials.into_iter().all(is_denial));
+        assert!(!others.into_iter().any(is_denial));
     }
 }

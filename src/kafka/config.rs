@@ -206,3 +206,90 @@ fn set_unless_given(
         config.set(name, value);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::sample_route;
+    use rdkafka::consumer::BaseConsumer;
+    use rdkafka::producer::BaseProducer;
+
+    const LIMITS: OutputLimits = OutputLimits { smallest_bytes: 100_000, largest_bytes: 3_000_000 };
+
+    fn properties(pairs: &[(&str, &str)]) -> ClientProperties {
+        let mut properties = ClientProperties::default();
+        properties.set("bootstrap.servers", "127.0.0.1:9", None);
+        for (name, value) in pairs {
+            properties.set(*name, *value, None);
+        }
+        properties
+    }
+
+    #[test]
+    fn a_client_can_be_made_of_every_configuration() {
+        let both = properties(&[("fetch.min.bytes", "1"), ("linger.ms", "1")]);
+        let route = sample_route();
+        let short = RouteSettings {
+            session_timeout_ms: 1_000,
+            transaction_timeout_ms: 1_000,
+            ..sample_route()
+        };
+        let long = RouteSettings {
+            session_timeout_ms: 150_000,
+            transaction_timeout_ms: 150_000,
+            ..sample_route()
+        };
+        for route in [&route, &short, &long] {
+            let consumer = consumer_config(&both, route, "g-lab-1-0");
+            consumer.create::<BaseConsumer>().unwrap();
+            let producer = producer_config(&both, route, "g-lab-1-0", LIMITS);
+            producer.create::<BaseProducer>().unwrap();
+        }
+        for reader in [journal_reader_config, offset_asker_config, watermark_asker_config] {
+            reader(&both, &route).create::<BaseConsumer>().unwrap();
+        }
+        admin_config(&both).create::<BaseProducer>().unwrap();
+    }
+
+    #[test]
+    fn what_the_promise_needs_overrides_the_settings() {
+        // The file's reader refuses these; here they are set all the same.
+        let bad = properties(&[
+            ("acks", "1"),
+            ("auto.offset.reset", "earliest"),
+            ("check.crcs", "false"),
+            ("enable.auto.commit", "true"),
+            ("enable.idempotence", "false"),
+            ("isolation.level", "read_uncommitted"),
+            ("transactional.id", "other"),
+        ]);
+        let consumer = consumer_config(&bad, &sample_route(), "g-lab-1-0");
+        assert_eq!(consumer.get("isolation.level"), Some("read_committed"));
+        assert_eq!(consumer.get("auto.offset.reset"), Some("error"));
+        assert_eq!(consumer.get("enable.auto.commit"), Some("false"));
+        assert_eq!(consumer.get("check.crcs"), Some("true"));
+        assert_eq!(consumer.get("group.id"), Some("g.lab"));
+        assert_eq!(consumer.get("group.instance.id"), Some("g-lab-1-0"));
+        let producer = producer_config(&bad, &sample_route(), "g-lab-1-0", LIMITS);
+        assert_eq!(producer.get("acks"), Some("all"));
+        assert_eq!(producer.get("enable.idempotence"), Some("true"));
+        assert_eq!(producer.get("transactional.id"), Some("g-lab-1-0"));
+    }
+
+    #[test]
+    fn sizes_and_times_are_made_from_topics_and_route() {
+        let tuned = properties(&[("fetch.wait.max.ms", "7"), ("compression.type", "zstd")]);
+        let producer = producer_config(&tuned, &sample_route(), "m", LIMITS);
+        assert_eq!(producer.get("batch.size"), Some("90000"));
+        assert_eq!(producer.get("message.max.bytes"), Some("3065536"));
+        assert_eq!(producer.get("message.timeout.ms"), Some("8000"));
+        assert_eq!(producer.get("queue.buffering.max.messages"), Some("50000"));
+        assert_eq!(producer.get("compression.type"), Some("zstd"));
+        assert_eq!(producer.get("fetch.wait.max.ms"), None);
+        let consumer = consumer_config(&tuned, &sample_route(), "m");
+        assert_eq!(consumer.get("fetch.wait.max.ms"), Some("7"));
+        assert_eq!(consumer.get("heartbeat.interval.ms"), Some("3000"));
+        assert_eq!(consumer.get("compression.type"), None);
+        assert_eq!(member_id("g", "lab", "i", 2), "g-lab-i-2");
+    }
+}

@@ -14,7 +14,6 @@ mod properties;
 mod quantity;
 mod roles;
 mod route;
-#[cfg(test)]
 mod sample;
 mod suggest;
 mod topic_name;

@@ -45,7 +45,7 @@ pub fn parse_duration(text: &str) -> Option<Duration> {
 
 /// A duration as it would be written.
 pub fn duration_text(duration: Duration) -> String {
-    humantime::format_duration(duration).to_string().replace("day ", "d ").replace("days", "d")
+    humantime::format_duration(duration).to_string().replace("days", "d").replace("day", "d")
 }
 
 /// Microseconds, if they can be counted.
@@ -75,6 +75,7 @@ mod tests {
         assert_eq!(parse_duration("30d").and_then(micros), Some(30 * 86_400_000_000));
         assert_eq!(parse_duration("30"), None);
         assert_eq!(duration_text(Duration::from_secs(169 * 3600)), "7d 1h");
+        assert_eq!(duration_text(Duration::from_secs(24 * 3600)), "1d");
         assert_eq!(duration_text(Duration::from_millis(50)), "50ms");
     }
 }

@@ -1,5 +1,6 @@
 //! A route for tests of other rooms.
 //! Must not be in here: anything that the product needs.
+#![cfg(test)]
 
 use super::model::{Arrival, BatchSettings, RouteSettings, UNBOUNDED_FUTURE_MICROS};
 use crate::identity::Recipe;
