@@ -2,6 +2,7 @@
 //!
 //! | module | what it is for |
 //! | --- | --- |
+//! | [`bench`] | the rate of the gate beside that of a bare exactly-once pipe |
 //! | [`broker`] | one way to a Kafka cluster: a given one, a container, or a local JVM; faults |
 //! | [`generator`] | deterministic samples of raw events whose truth is known beforehand |
 //! | [`produce`] | writes a sample to a raw topic, with and without transactions |
@@ -16,6 +17,7 @@
 //!
 //! Nothing here derives an event key: the kit judges oncegate, so it must not believe it.
 
+pub mod bench;
 pub mod broker;
 pub mod compare;
 pub mod error;

@@ -35,6 +35,10 @@ pub struct SceneOptions {
     pub transaction_ms: u64,
     /// Workers in each process.
     pub workers: usize,
+    /// A raw topic that exists already, in place of one of the scene's own.
+    pub raw: Option<String>,
+    /// `memory` of the store.
+    pub store_memory: String,
     /// Further lines of the route's table.
     pub route_lines: String,
 }
@@ -49,6 +53,8 @@ impl Default for SceneOptions {
             session_ms: 6_000,
             transaction_ms: 10_000,
             workers: 1,
+            raw: None,
+            store_memory: "64MiB".to_owned(),
             route_lines: String::new(),
         }
     }
@@ -78,8 +84,10 @@ impl Scene {
             options,
             dir,
         };
-        let raw = TopicSpec::new(scene.raw(), scene.options.partitions).config("retention.ms", -1);
-        Admin::new(&scene.bootstrap)?.create(&[raw])?;
+        if scene.options.raw.is_none() {
+            let raw = TopicSpec::new(scene.raw(), scene.options.partitions);
+            Admin::new(&scene.bootstrap)?.create(&[raw.config("retention.ms", -1)])?;
+        }
         scene.declare_topics()?;
         scene.write_config("gate.toml", &scene.options)?;
         let (applied, said) = scene.command(&["topics", "apply"])?;
@@ -91,7 +99,7 @@ impl Scene {
 
     /// The raw topic.
     pub fn raw(&self) -> String {
-        format!("{}.raw", self.name)
+        self.options.raw.clone().unwrap_or_else(|| format!("{}.raw", self.name))
     }
 
     /// The clean topic.
@@ -162,7 +170,7 @@ topics_dir = "topics"
 listen = "127.0.0.1:0"
 
 [store]
-memory = "64MiB"
+memory = "{memory}"
 
 [kafka]
 "bootstrap.servers" = "{bootstrap}"
@@ -190,6 +198,7 @@ transaction = "{transaction}ms"
             clean = self.clean(),
             recipe = options.kind.recipe(),
             workers = options.workers,
+            memory = options.store_memory,
             lines = options.route_lines,
             records = options.batch_records,
             wait = options.batch_wait_ms,

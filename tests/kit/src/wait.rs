@@ -22,6 +22,16 @@ pub fn wait_until(
 pub fn wait_for<T>(
     timeout: Duration,
     what: &str,
+    look: impl FnMut() -> std::result::Result<T, String>,
+) -> Result<T> {
+    wait_closely(timeout, PAUSE_MAX, what, look)
+}
+
+/// The same with a longest pause between two looks, for those who measure when it came.
+pub fn wait_closely<T>(
+    timeout: Duration,
+    pause_max: Duration,
+    what: &str,
     mut look: impl FnMut() -> std::result::Result<T, String>,
 ) -> Result<T> {
     let started = Instant::now();
@@ -39,7 +49,7 @@ pub fn wait_for<T>(
             )));
         }
         std::thread::sleep(pause.min(timeout.saturating_sub(started.elapsed())));
-        pause = (pause * 2).min(PAUSE_MAX);
+        pause = (pause * 2).min(pause_max);
     }
 }
 
