@@ -6,9 +6,14 @@
 //! taken over the hash of the identity and this text, so a member that is normalized differs only
 //! where its meaning does, and any other where a byte of its value does (`4.2` against `4.20`).
 //!
+//! Where all the rest of an event is part of its identity too, it is written by the same rules,
+//! but for numbers, which stand by their value, and names, which stand with their namespace.
+//!
 //! Nothing here looks at a recipe: the plan's marks on the tape say all.
 
-use super::json::{Kind, Mark, Tape, Token};
+use super::json::{Kind, Mark, Member, Tape, Token};
+use super::namespaces::Bindings;
+use super::normalize::push_number_by_value;
 use super::preimage::push_unit;
 
 /// Writes canonical content; keeps its room between documents.
@@ -23,88 +28,152 @@ pub(crate) struct Writer {
 pub(crate) struct Document<'a> {
     pub tape: &'a Tape,
     pub payload: &'a [u8],
+    /// The normalizers' bytes.
+    pub normalized: &'a [u8],
+    /// Stands for the list of items of a record.
+    pub items: &'a [u8],
+    /// The rest within an identity is written, not the content.
+    pub rest: Option<Rest<'a>>,
+}
+
+/// How names are read within an identity.
+#[derive(Clone, Copy)]
+pub(crate) struct Rest<'a> {
+    pub bindings: &'a Bindings,
+    pub known: &'a [(String, String)],
 }
 
 impl Writer {
-    /// Appends the content of one value. `items` stands for the list that is marked so.
-    pub fn write(&mut self, doc: Document<'_>, token: u32, items: &[u8], out: &mut Vec<u8>) {
+    /// Appends the content of one value.
+    pub fn write(&mut self, doc: &Document<'_>, token: u32, out: &mut Vec<u8>) {
         let token = doc.tape.token(token);
-        match (token.kind, token.mark) {
-            (Kind::Array, Mark::Items) => out.extend_from_slice(items),
-            (Kind::Array, Mark::Unordered) => self.unordered(doc, token, items, out),
-            (Kind::Array, _) => self.ordered(doc, token, items, out),
-            (Kind::Object, _) => self.object(doc, token, items, out),
-            (Kind::Null, _) => out.extend_from_slice(b"null"),
-            (Kind::False, _) => out.extend_from_slice(b"false"),
-            (Kind::True, _) => out.extend_from_slice(b"true"),
-            (Kind::Number, _) => out.extend_from_slice(doc.tape.text(doc.payload, token)),
-            (Kind::Text, _) => push_quoted(doc.tape.text(doc.payload, token), out),
-            (Kind::Decoded, _) => push_escaped(doc.tape.text(doc.payload, token), out),
+        match token.kind {
+            Kind::Object if doc.rest.is_some() => self.sorted_object(doc, token, out),
+            Kind::Object => self.object(doc, token, out),
+            Kind::Array if token.mark == Mark::Items => out.extend_from_slice(doc.items),
+            Kind::Array if token.mark == Mark::Unordered => self.unordered(doc, token, out),
+            Kind::Array => self.ordered(doc, token, out),
+            Kind::Null => out.extend_from_slice(b"null"),
+            Kind::False => out.extend_from_slice(b"false"),
+            Kind::True => out.extend_from_slice(b"true"),
+            Kind::Number if doc.rest.is_some() => {
+                push_number_by_value(doc.tape.text(doc.payload, token), out)
+            }
+            Kind::Number => out.extend_from_slice(doc.tape.text(doc.payload, token)),
+            Kind::Text => push_quoted(doc.tape.text(doc.payload, token), out),
+            Kind::Decoded => push_escaped(doc.tape.text(doc.payload, token), out),
+            Kind::Normalized => push_escaped(
+                &doc.normalized[token.start as usize..token.end as usize],
+                out,
+            ),
         }
     }
 
-    fn object(&mut self, doc: Document<'_>, token: Token, items: &[u8], out: &mut Vec<u8>) {
+    fn object(&mut self, doc: &Document<'_>, token: Token, out: &mut Vec<u8>) {
         out.push(b'{');
         let mut first = true;
         for member in doc.tape.members_of(token) {
-            if doc.tape.token(member.value).mark == Mark::LeftOut {
+            if is_left_out(doc, member.value) {
                 continue;
             }
             if !first {
                 out.push(b',');
             }
             first = false;
-            let name = doc.tape.name(doc.payload, member);
-            match member.decoded {
-                false => push_quoted(name, out),
-                true => push_escaped(name, out),
-            }
+            push_name(doc, member, out);
             out.push(b':');
-            self.write(doc, member.value, items, out);
+            self.write(doc, member.value, out);
         }
         out.push(b'}');
     }
 
-    fn ordered(&mut self, doc: Document<'_>, token: Token, items: &[u8], out: &mut Vec<u8>) {
+    fn ordered(&mut self, doc: &Document<'_>, token: Token, out: &mut Vec<u8>) {
         out.push(b'[');
         let mut first = true;
         for element in doc.tape.elements_of(token) {
-            if doc.tape.token(*element).mark == Mark::LeftOut {
+            if is_left_out(doc, *element) {
                 continue;
             }
             if !first {
                 out.push(b',');
             }
             first = false;
-            self.write(doc, *element, items, out);
+            self.write(doc, *element, out);
         }
         out.push(b']');
     }
 
-    fn unordered(&mut self, doc: Document<'_>, token: Token, items: &[u8], out: &mut Vec<u8>) {
+    fn unordered(&mut self, doc: &Document<'_>, token: Token, out: &mut Vec<u8>) {
         let (begin, mine) = (out.len(), self.spans.len());
         for element in doc.tape.elements_of(token) {
-            if doc.tape.token(*element).mark == Mark::LeftOut {
+            if is_left_out(doc, *element) {
                 continue;
             }
             let start = out.len();
-            self.write(doc, *element, items, out);
+            self.write(doc, *element, out);
             self.spans.push((start as u32, out.len() as u32));
         }
+        self.sort(begin, mine, [b'[', b']'], out);
+    }
+
+    /// Expanded names stand in another order than those that were sent.
+    fn sorted_object(&mut self, doc: &Document<'_>, token: Token, out: &mut Vec<u8>) {
+        let (begin, mine) = (out.len(), self.spans.len());
+        for member in doc.tape.members_of(token) {
+            if is_left_out(doc, member.value) {
+                continue;
+            }
+            let start = out.len();
+            push_name(doc, member, out);
+            out.push(b':');
+            self.write(doc, member.value, out);
+            self.spans.push((start as u32, out.len() as u32));
+        }
+        self.sort(begin, mine, [b'{', b'}'], out);
+    }
+
+    /// Puts the texts written since `begin` in the order of their bytes, between brackets.
+    fn sort(&mut self, begin: usize, mine: usize, brackets: [u8; 2], out: &mut Vec<u8>) {
         let text = |span: &(u32, u32)| span.0 as usize..span.1 as usize;
         self.spans[mine..].sort_unstable_by(|a, b| out[text(a)].cmp(&out[text(b)]));
         self.sorted.clear();
+        self.sorted.push(brackets[0]);
         for (place, span) in self.spans[mine..].iter().enumerate() {
-            self.sorted.push(if place == 0 { b'[' } else { b',' });
+            if place > 0 {
+                self.sorted.push(b',');
+            }
             self.sorted.extend_from_slice(&out[text(span)]);
         }
-        if self.spans.len() == mine {
-            self.sorted.push(b'[');
-        }
-        self.sorted.push(b']');
+        self.sorted.push(brackets[1]);
         out.truncate(begin);
         out.extend_from_slice(&self.sorted);
         self.spans.truncate(mine);
+    }
+}
+
+fn is_left_out(doc: &Document<'_>, token: u32) -> bool {
+    match doc.tape.token(token).mark {
+        Mark::LeftOut => true,
+        Mark::Aside => doc.rest.is_some(),
+        Mark::Literal | Mark::Unordered | Mark::Items => false,
+    }
+}
+
+fn push_name(doc: &Document<'_>, member: &Member, out: &mut Vec<u8>) {
+    let name = doc.tape.name(doc.payload, member);
+    let expanded = doc.rest.and_then(|rest| {
+        rest.bindings
+            .expand(doc.tape, doc.payload, rest.known, name)
+    });
+    match (expanded, member.decoded) {
+        (Some((namespace, local)), _) => {
+            out.push(b'"');
+            push_inner(namespace, out);
+            push_inner(local, out);
+            out.push(b'"');
+        }
+        (None, false) => push_quoted(name, out),
+        (None, true) => push_escaped(name, out),
     }
 }
 
@@ -117,6 +186,11 @@ fn push_quoted(text: &[u8], out: &mut Vec<u8>) {
 
 fn push_escaped(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
+    push_inner(text, out);
+    out.push(b'"');
+}
+
+fn push_inner(text: &[u8], out: &mut Vec<u8>) {
     for byte in text {
         match byte {
             b'"' | b'\\' => out.extend_from_slice(&[b'\\', *byte]),
@@ -124,5 +198,4 @@ fn push_escaped(text: &[u8], out: &mut Vec<u8>) {
             _ => out.push(*byte),
         }
     }
-    out.push(b'"');
 }

@@ -10,16 +10,23 @@
 mod content;
 mod derive;
 mod events;
+mod explain;
+mod fields;
 mod hash;
+mod item_order;
 mod json;
+mod namespaces;
 mod normalize;
 mod preimage;
 mod recipe;
 mod reject;
+mod resolve;
 
 pub use derive::Deriver;
 pub use events::{Event, Events, ItemSpan};
+pub use explain::{Explained, ExplainedField, explain};
 pub use hash::{ContentDigest, EventKey};
 pub use json::MAX_DEPTH;
+pub use normalize::try_out::{Normalized, NotNormalized, normalize, normalizers};
 pub use recipe::{Granularity, Recipe, RecipeError};
 pub use reject::{Fault, Reason, Rejection};

@@ -4,6 +4,8 @@
 //! Python's `json.dumps(sort_keys=True, separators=(",", ":"))` writes it. Nothing is hashed and
 //! nothing is normalized here.
 
+use super::normalize::push_integer;
+use super::recipe::{Encoding, FieldRef, Origin, Part};
 use super::reject::{Fault, Reason};
 
 /// What stands for one field of the identity.
@@ -24,6 +26,8 @@ pub(crate) enum Form {
     Plain,
     /// Text that JSON may have to escape.
     Text,
+    /// JSON already: a list.
+    Json,
 }
 
 impl Value {
@@ -55,6 +59,10 @@ pub(crate) fn check_separator(bytes: &[u8]) -> Result<(), Fault> {
 
 /// Appends a value as a JSON string in ASCII.
 pub(crate) fn push_json(form: Form, value: &[u8], out: &mut Vec<u8>) {
+    if form == Form::Json {
+        out.extend_from_slice(value);
+        return;
+    }
     out.push(b'"');
     if form == Form::Plain {
         out.extend_from_slice(value);
@@ -97,4 +105,108 @@ pub(crate) fn push_unit(unit: u16, out: &mut Vec<u8>) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     let digit = |shift: u16| HEX[usize::from(unit >> shift & 15)];
     out.extend_from_slice(&[b'\\', b'u', digit(12), digit(8), digit(4), digit(0)]);
+}
+
+/// Writes the parts of an identity.
+pub(crate) struct Encoder<'a> {
+    pub encoding: Encoding,
+    /// The normalizers' bytes.
+    pub bytes: &'a [u8],
+    pub record: &'a [Value],
+    /// The rest of the event as JSON, where it is part of the identity.
+    pub rest: &'a [u8],
+    pub list: Option<List<'a>>,
+}
+
+/// The items of a record, to be written in an order.
+pub(crate) struct List<'a> {
+    pub order: &'a [u32],
+    /// The values of all items, one item behind the other.
+    pub values: &'a [Value],
+    pub parts: &'a [Part],
+}
+
+impl Encoder<'_> {
+    /// Appends the parts that are there; `item` are the values of the item at hand.
+    pub fn parts(
+        &self,
+        parts: &[Part],
+        item: &[Value],
+        occurrence: Option<i64>,
+        out: &mut Vec<u8>,
+    ) {
+        let json = self.encoding == Encoding::Json;
+        if json {
+            out.push(b'{');
+        }
+        let mut first = true;
+        for part in parts {
+            let value = match part.origin {
+                Origin::Field(at) => value_of(at, self.record, item),
+                Origin::Occurrence if occurrence.is_none() => Value::ABSENT,
+                Origin::Occurrence | Origin::Items | Origin::Rest => Value {
+                    form: Form::Plain,
+                    ..Value::ABSENT
+                },
+            };
+            if value.form == Form::Absent {
+                continue;
+            }
+            if !first {
+                out.push(if json { b',' } else { SEPARATOR });
+            }
+            first = false;
+            out.extend_from_slice(&part.label);
+            match (part.origin, occurrence) {
+                (Origin::Items, _) => self.list(out),
+                (Origin::Rest, _) => out.extend_from_slice(self.rest),
+                (Origin::Occurrence, Some(number)) => self.number(number, out),
+                _ => self.value(value.form, value.bytes(self.bytes), out),
+            }
+        }
+        if json {
+            out.push(b'}');
+        }
+    }
+
+    fn value(&self, form: Form, bytes: &[u8], out: &mut Vec<u8>) {
+        match self.encoding {
+            Encoding::Json => push_json(form, bytes, out),
+            Encoding::Tuple => out.extend_from_slice(bytes),
+        }
+    }
+
+    /// A number is a text like every value of an identity.
+    fn number(&self, number: i64, out: &mut Vec<u8>) {
+        let quote: &[u8] = if self.encoding == Encoding::Json {
+            b"\""
+        } else {
+            b""
+        };
+        out.extend_from_slice(quote);
+        push_integer(number, out);
+        out.extend_from_slice(quote);
+    }
+
+    fn list(&self, out: &mut Vec<u8>) {
+        out.push(b'[');
+        if let Some(list) = &self.list {
+            let width = list.values.len() / list.order.len().max(1);
+            for (place, index) in list.order.iter().enumerate() {
+                if place > 0 {
+                    out.push(b',');
+                }
+                let values = &list.values[*index as usize * width..][..width];
+                self.parts(list.parts, values, None, out);
+            }
+        }
+        out.push(b']');
+    }
+}
+
+pub(crate) fn value_of(at: FieldRef, record: &[Value], item: &[Value]) -> Value {
+    match at {
+        FieldRef::Record(index) => record[index],
+        FieldRef::Item(index) => item[index],
+    }
 }

@@ -10,7 +10,7 @@
 mod reader;
 mod tape;
 
-pub(crate) use tape::{Kind, Mark, Tape, Token, prefix_of};
+pub(crate) use tape::{Kind, Mark, Member, Tape, Token, index_of, prefix_of};
 
 /// How many arrays and objects may stand inside each other.
 pub const MAX_DEPTH: usize = 64;

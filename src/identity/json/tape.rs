@@ -15,6 +15,8 @@ pub(crate) enum Kind {
     Text,
     /// A string with escapes: its span lies in the decoded bytes.
     Decoded,
+    /// A scalar that was normalized in place: its span lies in the normalizers' bytes.
+    Normalized,
     Array,
     Object,
 }
@@ -30,6 +32,8 @@ pub(crate) enum Mark {
     Unordered,
     /// The array of items of a record: its content is written apart, in the order of the items.
     Items,
+    /// Where the remainder is part of the identity: left out there, but part of the content.
+    Aside,
 }
 
 /// One value of the document.
@@ -124,6 +128,38 @@ impl Tape {
         name_in(&self.decoded, payload, member)
     }
 
+    /// The value that a pointer's segments lead to.
+    pub fn at(&self, payload: &[u8], root: u32, segments: &[String]) -> Option<u32> {
+        segments.iter().try_fold(root, |at, segment| {
+            let (token, name) = (self.token(at), segment.as_bytes());
+            match token.kind {
+                Kind::Object => self.find(payload, token, prefix_of(name), name),
+                Kind::Array => {
+                    let index = index_of(segment)?;
+                    self.elements_of(token).get(index).copied()
+                }
+                _ => None,
+            }
+        })
+    }
+
+    /// Whether nothing is in a value: `null`, `""`, `[]` or `{}`.
+    pub fn is_empty(&self, index: u32) -> bool {
+        let token = self.token(index);
+        match token.kind {
+            Kind::Null => true,
+            Kind::Text | Kind::Decoded | Kind::Normalized => token.start == token.end,
+            Kind::Array | Kind::Object => token.count == 0,
+            Kind::Number | Kind::True | Kind::False => false,
+        }
+    }
+
+    /// Puts a normalized text in the place of a value.
+    pub fn replace(&mut self, index: u32, start: usize, end: usize) {
+        let token = &mut self.tokens[index as usize];
+        (token.kind, token.start, token.end) = (Kind::Normalized, start as u32, end as u32);
+    }
+
     /// The value of a member by its name.
     pub fn find(&self, payload: &[u8], object: Token, prefix: u64, name: &[u8]) -> Option<u32> {
         self.members_of(object)
@@ -137,6 +173,17 @@ impl Tape {
 pub(super) fn name_in<'a>(decoded: &'a [u8], payload: &'a [u8], member: &Member) -> &'a [u8] {
     let from = if member.decoded { decoded } else { payload };
     &from[member.start as usize..member.end as usize]
+}
+
+/// A segment of a pointer as the index of an element (RFC 6901, section 4).
+pub(crate) fn index_of(segment: &str) -> Option<usize> {
+    let canonical = segment == "0" || !segment.starts_with('0');
+    let digits = segment.bytes().all(|b| b.is_ascii_digit());
+    if canonical && digits {
+        segment.parse().ok()
+    } else {
+        None
+    }
 }
 
 /// The first eight bytes of a name, so that most comparisons are one of two numbers.

@@ -1,18 +1,25 @@
-//! The GS1 Core Business Vocabulary 2.0: business steps (7.1) and dispositions (7.2).
+//! The GS1 Core Business Vocabulary 2.0: business steps, dispositions and two more.
 //!
 //! Bare word, URN, web URI and CURIE of one value are one, printed as the URN. The vocabulary is
 //! closed and its case matters; what stands in a namespace of GS1 and is unknown is a mistake.
 //! A URI of the user's own vocabulary is kept as it is.
 
 use super::text::Text;
+use super::uri::is_uri;
 use super::{Answer, Input, Output};
 use crate::identity::reject::{Fault, Reason};
 
 /// Which vocabulary a value belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Vocabulary {
+    /// Section 7.1.
     BizStep,
+    /// Section 7.2.
     Disposition,
+    /// Section 7.3.
+    BizTransactionType,
+    /// Section 7.4.
+    SourceDestinationType,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,29 +27,57 @@ pub(crate) struct Cbv {
     /// A value is read as a text first, by these rules.
     pub text: Text,
     pub vocabulary: Vocabulary,
+    /// Keep what stands in a namespace of GS1 and is unknown; a bare word never is.
+    pub open: bool,
 }
 
 const RULE: &str = "a word of the CBV or a URI of one's own is due";
+
+impl Vocabulary {
+    /// The beginnings of URN, web URI and CURIE, and the words.
+    fn spellings(
+        self,
+    ) -> (
+        &'static [u8],
+        &'static [u8],
+        &'static [u8],
+        &'static [&'static str],
+    ) {
+        match self {
+            Vocabulary::BizStep => (
+                b"urn:epcglobal:cbv:bizstep:",
+                b"https://ref.gs1.org/cbv/BizStep-",
+                b"cbv:BizStep-",
+                BIZ_STEPS,
+            ),
+            Vocabulary::Disposition => (
+                b"urn:epcglobal:cbv:disp:",
+                b"https://ref.gs1.org/cbv/Disp-",
+                b"cbv:Disp-",
+                DISPOSITIONS,
+            ),
+            Vocabulary::BizTransactionType => (
+                b"urn:epcglobal:cbv:btt:",
+                b"https://ref.gs1.org/cbv/BTT-",
+                b"cbv:BTT-",
+                BIZ_TRANSACTION_TYPES,
+            ),
+            Vocabulary::SourceDestinationType => (
+                b"urn:epcglobal:cbv:sdt:",
+                b"https://ref.gs1.org/cbv/SDT-",
+                b"cbv:SDT-",
+                SOURCE_DESTINATION_TYPES,
+            ),
+        }
+    }
+}
 
 impl Cbv {
     pub fn apply(&self, input: Input<'_>, out: &mut Output) -> Answer {
         let start = out.bytes.len();
         self.text.apply(input, out)?;
         let text = &out.bytes[start..];
-        let (urn, web, curie, words) = match self.vocabulary {
-            Vocabulary::BizStep => (
-                &b"urn:epcglobal:cbv:bizstep:"[..],
-                &b"https://ref.gs1.org/cbv/BizStep-"[..],
-                &b"cbv:BizStep-"[..],
-                BIZ_STEPS,
-            ),
-            Vocabulary::Disposition => (
-                &b"urn:epcglobal:cbv:disp:"[..],
-                &b"https://ref.gs1.org/cbv/Disp-"[..],
-                &b"cbv:Disp-"[..],
-                DISPOSITIONS,
-            ),
-        };
+        let (urn, web, curie, words) = self.vocabulary.spellings();
         let word = [urn, web, curie]
             .iter()
             .find_map(|p| text.strip_prefix(*p))
@@ -54,30 +89,11 @@ impl Cbv {
             out.plain = true;
             return Ok(());
         }
-        match is_uri(text) && !in_gs1_namespace(text) {
+        match is_uri(text) && (self.open || !in_gs1_namespace(text)) {
             true => Ok(()),
             false => Err(Fault::new(Reason::Cbv, RULE)),
         }
     }
-}
-
-/// RFC 3986, section 3: a scheme, a colon, and characters that a URI (or IRI) can hold.
-fn is_uri(text: &[u8]) -> bool {
-    let Some(colon) = text.iter().position(|b| *b == b':') else {
-        return false;
-    };
-    let (scheme, rest) = (&text[..colon], &text[colon + 1..]);
-    scheme.first().is_some_and(u8::is_ascii_alphabetic)
-        && scheme
-            .iter()
-            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'))
-        && !rest.is_empty()
-        && !rest.iter().any(|b| {
-            matches!(
-                b,
-                0..=b' ' | b'"' | b'<' | b'>' | b'\\' | b'^' | b'`' | b'{' | b'|' | b'}' | 0x7F
-            )
-        })
 }
 
 fn in_gs1_namespace(text: &[u8]) -> bool {
@@ -173,3 +189,21 @@ const DISPOSITIONS: &[&str] = &[
     "unavailable",
     "unknown",
 ];
+
+const BIZ_TRANSACTION_TYPES: &[&str] = &[
+    "bol",
+    "cert",
+    "desadv",
+    "inv",
+    "pedigree",
+    "po",
+    "poc",
+    "prodorder",
+    "recadv",
+    "rma",
+    "testprd",
+    "testres",
+    "upevt",
+];
+
+const SOURCE_DESTINATION_TYPES: &[&str] = &["location", "owning_party", "possessing_party"];

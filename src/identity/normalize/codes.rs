@@ -11,6 +11,8 @@ use crate::identity::reject::{Fault, Reason};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ndc {
     pub text: Text,
+    /// Read blanks, and the hyphens and dashes of print, for `-`, as labels have them (NDC-7).
+    pub printed: bool,
 }
 
 /// LOINC code: one to seven digits without a leading zero, a hyphen, the right check digit.
@@ -34,14 +36,34 @@ impl Ndc {
     pub fn apply(&self, input: Input<'_>, out: &mut Output) -> Answer {
         let start = out.bytes.len();
         self.text.apply(input, out)?;
+        if self.printed {
+            plain_hyphens(start, &mut out.bytes);
+        }
         let digits = ndc11(&out.bytes[start..]).ok_or(Fault::new(
             Reason::Ndc,
             "an NDC has 11 digits, or hyphens at 4-4-2, 5-3-2, 5-4-1, 5-4-2 or 6-4-2 that begins with 0",
         ))?;
         out.bytes.truncate(start);
         out.bytes.extend_from_slice(&digits);
+        out.plain = true;
         Ok(())
     }
+}
+
+/// Puts `-` for each single blank, U+2010 to U+2015 and U+2212.
+fn plain_hyphens(start: usize, bytes: &mut Vec<u8>) {
+    let (mut read, mut write) = (start, start);
+    while read < bytes.len() {
+        let (byte, step) = match &bytes[read..] {
+            [b' ', ..] => (b'-', 1),
+            [0xE2, 0x80, 0x90..=0x95, ..] | [0xE2, 0x88, 0x92, ..] => (b'-', 3),
+            [byte, ..] => (*byte, 1),
+            [] => return,
+        };
+        bytes[write] = byte;
+        (read, write) = (read + step, write + 1);
+    }
+    bytes.truncate(write);
 }
 
 /// Pads each segment to its place: labeler 5, product 4, package 2.

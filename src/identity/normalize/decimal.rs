@@ -23,6 +23,8 @@ pub(crate) struct Decimal {
     pub excess: Excess,
     /// Print `-0.000` where the number was negative, as Python does (C06).
     pub keep_zero_sign: bool,
+    /// Print no zeros at the end of the decimals; zeros beyond the scale are then no decimals.
+    pub drop_zeros: bool,
 }
 
 /// Digits of the printed number in all, before and behind the point.
@@ -46,7 +48,12 @@ impl Decimal {
         };
         let parts = parse(text).ok_or(Fault::new(Reason::NotNumber, GRAMMAR))?;
         let scale = i64::from(self.scale);
-        if parts.decimals > scale && self.excess == Excess::Refuse {
+        let beyond = if self.drop_zeros {
+            parts.decimals - parts.zeros_at_end()
+        } else {
+            parts.decimals
+        };
+        if beyond > scale && self.excess == Excess::Refuse {
             return Err(Fault::new(
                 Reason::Scale,
                 "a number has no more decimals than the scale",
@@ -60,6 +67,9 @@ impl Decimal {
         self.print(&parts, out);
         if parts.digit(parts.point + scale) >= b'5' {
             self.round_up(start + 1, out)?;
+        }
+        if self.drop_zeros && self.scale > 0 {
+            drop_zeros(start + 1, &mut out.bytes);
         }
         let zero = out.bytes[start + 1..]
             .iter()
@@ -106,10 +116,30 @@ impl Decimal {
     }
 }
 
+/// Takes the zeros off the end of decimals, and the point with the last of them.
+fn drop_zeros(start: usize, bytes: &mut Vec<u8>) {
+    while bytes.len() > start + 1 && bytes.ends_with(b"0") {
+        bytes.pop();
+    }
+    if bytes.ends_with(b".") {
+        bytes.pop();
+    }
+}
+
 const GRAMMAR: &str = "a decimal number in the form of JSON is due";
 const RANGE: &str = "a number has at most 28 digits in all";
 
 impl Parts<'_> {
+    /// Zeros at the end of all digits as written; for zero itself, all of its decimals.
+    fn zeros_at_end(&self) -> i64 {
+        let digits = self.whole.iter().chain(self.fraction);
+        let zeros = digits.rev().take_while(|b| **b == b'0').count();
+        match zeros == self.whole.len() + self.fraction.len() {
+            true => self.decimals.max(0),
+            false => zeros as i64,
+        }
+    }
+
     /// The digit at a place counted from the first significant one; zero outside.
     fn digit(&self, index: i64) -> u8 {
         let Some(index) = usize::try_from(index)
@@ -186,4 +216,49 @@ fn exponent(text: &[u8]) -> Option<i64> {
         .iter()
         .fold(0i64, |n, d| (n * 10 + i64::from(d - b'0')).min(1 << 40));
     Some(if negative { -size } else { size })
+}
+
+/// Appends a JSON number so that equal values are equal texts: significant digits and, where it
+/// is not zero, the power of ten of the last (`26.0` is `26`, `0.05` is `5e-2`). An exponent of
+/// more digits than anyone means is left as it was sent.
+pub(crate) fn push_number_by_value(text: &[u8], out: &mut Vec<u8>) {
+    let exponent_digits = text.iter().rev().take_while(|b| b.is_ascii_digit()).count();
+    let has_exponent = text.iter().any(|b| matches!(b, b'e' | b'E'));
+    let Some(parts) = parse(text).filter(|_| !has_exponent || exponent_digits < 10) else {
+        out.extend_from_slice(text);
+        return;
+    };
+    let all = parts.whole.len() + parts.fraction.len();
+    if parts.skip == all {
+        out.push(b'0');
+        return;
+    }
+    if parts.negative {
+        out.push(b'-');
+    }
+    let zeros = parts.zeros_at_end();
+    let digits = parts.whole.iter().chain(parts.fraction).skip(parts.skip);
+    out.extend(digits.take(all - parts.skip - zeros as usize));
+    let power = zeros - parts.decimals;
+    if power != 0 {
+        out.push(b'e');
+        push_integer(power, out);
+    }
+}
+
+/// Appends a whole number in decimal.
+pub(crate) fn push_integer(number: i64, out: &mut Vec<u8>) {
+    if number < 0 {
+        out.push(b'-');
+    }
+    let (mut digits, mut at, mut rest) = ([0; 20], 20, number.unsigned_abs());
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[at..]);
 }

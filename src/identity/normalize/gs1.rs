@@ -36,6 +36,16 @@ impl Gtin {
     }
 }
 
+/// The digit that makes [`check_digit_is_right`] true of digits that lack it.
+pub(super) fn check_digit(digits: &[u8]) -> u8 {
+    let weighted = digits
+        .iter()
+        .rev()
+        .enumerate()
+        .map(|(place, digit)| u32::from(digit - b'0') * if place % 2 == 0 { 3 } else { 1 });
+    b'0' + ((10 - weighted.sum::<u32>() % 10) % 10) as u8
+}
+
 /// Weights 3 and 1 in turn, from the digit before the check digit leftwards; the sum of all
 /// digits so weighted is a multiple of ten (General Specifications 7.9.1).
 pub(super) fn check_digit_is_right(digits: &[u8]) -> bool {

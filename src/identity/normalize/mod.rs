@@ -7,17 +7,30 @@
 mod cbv;
 mod codes;
 mod decimal;
+mod epc;
+mod facts;
 mod gs1;
+mod gs1_keys;
+mod gs1_link;
+mod gs1_scan;
+mod gs1_urn;
 mod text;
 mod timestamp;
+pub(crate) mod try_out;
+mod ucum;
+mod ucum_symbols;
 mod unit;
+mod uri;
 
 pub(crate) use cbv::{Cbv, Vocabulary};
 pub(crate) use codes::{Enumeration, Loinc, Ndc, Uuid};
-pub(crate) use decimal::{Decimal, Excess};
+pub(crate) use decimal::{Decimal, Excess, push_integer, push_number_by_value};
+pub(crate) use epc::{Epc, EpcPart};
+pub(crate) use facts::Fact;
 pub(crate) use gs1::{Gtin, Serial};
 pub(crate) use text::{Case, Text, Trim};
-pub(crate) use timestamp::{Finer, Precision, Style, Timestamp};
+pub(crate) use timestamp::{Finer, Format, Precision, Style, Timestamp, zone_seconds};
+pub(crate) use ucum::Ucum;
 pub(crate) use unit::{Entry, MAX_SPELLING, Unit, Unknown};
 
 use super::reject::{Fault, Reason};
@@ -58,6 +71,8 @@ pub(crate) enum Normalizer {
     Decimal(Decimal),
     Timestamp(Timestamp),
     Unit(Unit),
+    Ucum(Ucum),
+    Epc(Epc),
     Gtin(Gtin),
     Serial(Serial),
     Ndc(Ndc),
@@ -77,6 +92,8 @@ impl Normalizer {
             Normalizer::Decimal(n) => n.apply(input, out),
             Normalizer::Timestamp(n) => n.apply(input, out),
             Normalizer::Unit(n) => n.apply(input, out),
+            Normalizer::Ucum(n) => n.apply(input, out),
+            Normalizer::Epc(n) => n.apply(input, out),
             Normalizer::Gtin(n) => n.apply(input, out),
             Normalizer::Serial(n) => n.apply(input, out),
             Normalizer::Ndc(n) => n.apply(input, out),

@@ -1,9 +1,13 @@
 //! Times: one instant, one text, in UTC.
 //!
-//! RFC 3339 section 5.6 with zone and seconds; `t`, `z` and a blank for the `T` are taken too.
+//! Two formats. RFC 3339 section 5.6 with zone and seconds; `t`, `z` and a blank for the `T` are taken too.
 //! A time without a zone, without seconds, a leap second, 24:00 and every other form of ISO 8601
 //! are refused: readers disagree about them (C26, C27, ISO-3 to ISO-5). The text is parsed here,
 //! byte by byte; no clock and no zone of the host has a part in it.
+//!
+//! HL7 version 2 DTM (and TS with its degree of precision): fourteen digits to the second, up to
+//! four decimals, and a zone in the text or in the recipe. Coarser times are refused, since
+//! filling them up would merge the results of a minute (HL7-1 to HL7-6).
 
 use super::{Answer, Input, Output, text_or};
 use crate::identity::reject::{Fault, Reason};
@@ -34,8 +38,19 @@ pub(crate) enum Style {
     Offset,
 }
 
+/// How a time is written by the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    Rfc3339,
+    /// The seconds that the sender's clock is ahead of UTC, for times without a zone.
+    Hl7 {
+        zone_seconds: Option<i32>,
+    },
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Timestamp {
+    pub format: Format,
     pub style: Style,
     pub precision: Precision,
     pub finer: Finer,
@@ -51,13 +66,24 @@ struct Written {
 }
 
 const FORM: &str = "a time in the form of RFC 3339 with seconds and zone is due";
+const HL7: &str = "a time in the form of HL7 version 2 (YYYYMMDDHHMMSS) is due";
+const HL7_ZONE: &str =
+    "a time of HL7 version 2 has a zone, or the recipe states that of its source";
+const HL7_COARSE: &str = "a time of HL7 version 2 is given to the second";
 const YEARS: &str = "a time lies within the years 1970 to 2200 of UTC";
 const FINER: &str = "a time is not finer than the recipe's precision";
 
 impl Timestamp {
     pub fn apply(&self, input: Input<'_>, out: &mut Output) -> Answer {
-        let text = text_or(input, Reason::Timestamp, FORM)?;
-        let written = rfc3339(text).ok_or(Fault::new(Reason::Timestamp, FORM))?;
+        let written = match self.format {
+            Format::Rfc3339 => {
+                let text = text_or(input, Reason::Timestamp, FORM)?;
+                rfc3339(text).ok_or(Fault::new(Reason::Timestamp, FORM))?
+            }
+            Format::Hl7 { zone_seconds } => {
+                hl7(text_or(input, Reason::Timestamp, HL7)?, zone_seconds)?
+            }
+        };
         let seconds = written.seconds - written.offset_seconds;
         if !(0..=LAST_SECOND).contains(&seconds) {
             return Err(Fault::new(Reason::Range, YEARS));
@@ -163,6 +189,60 @@ fn rfc3339(text: &[u8]) -> Option<Written> {
         finer,
         offset_seconds,
     })
+}
+
+/// HL7 version 2.9, chapter 2A, DTM; the component behind `^` is the precision of the old TS.
+fn hl7(text: &[u8], zone_seconds: Option<i32>) -> Result<Written, Fault> {
+    let fault = Fault::new(Reason::Timestamp, HL7);
+    let coarse = Fault::new(Reason::Precision, HL7_COARSE);
+    let text = match text {
+        [text @ .., b'^', b'S'] => text,
+        [_, .., b'^', b'Y' | b'L' | b'D' | b'H' | b'M'] => return Err(coarse),
+        _ => text,
+    };
+    let digits = text.iter().take_while(|b| b.is_ascii_digit()).count();
+    let (date_time, rest) = text.split_at(digits);
+    match digits {
+        14 => {}
+        4 | 6 | 8 | 10 | 12 if rest.is_empty() || matches!(rest[0], b'+' | b'-') => {
+            return Err(coarse);
+        }
+        _ => return Err(fault),
+    }
+    let part = |from: usize, to: usize| number(&date_time[from..to]).ok_or(fault);
+    let day = days(part(0, 4)?, part(4, 6)?, part(6, 8)?).ok_or(fault)?;
+    let second = clock(part(8, 10)?, part(10, 12)?, part(12, 14)?).ok_or(fault)?;
+    let (micros, finer, rest) = match rest {
+        [b'.', rest @ ..] => fraction(rest).ok_or(fault)?,
+        _ => (0, false, rest),
+    };
+    let decimals = text.len() - rest.len() - digits;
+    let offset_seconds = match (rest, zone_seconds) {
+        _ if decimals > 5 => return Err(fault),
+        ([], Some(zone)) => i64::from(zone),
+        ([], None) => return Err(Fault::new(Reason::Timestamp, HL7_ZONE)),
+        ([sign @ (b'+' | b'-'), h1, h2, m1, m2], _) => {
+            offset(*sign, &[*h1, *h2], &[*m1, *m2]).ok_or(fault)?
+        }
+        _ => return Err(fault),
+    };
+    Ok(Written {
+        seconds: day * 86_400 + second,
+        micros,
+        finer,
+        offset_seconds,
+    })
+}
+
+/// Reads the zone of a source, such as `-05:00`, as seconds ahead of UTC.
+pub(crate) fn zone_seconds(text: &str) -> Option<i32> {
+    match text.as_bytes() {
+        b"Z" => Some(0),
+        [sign @ (b'+' | b'-'), h1, h2, b':', m1, m2] => {
+            i32::try_from(offset(*sign, &[*h1, *h2], &[*m1, *m2])?).ok()
+        }
+        _ => None,
+    }
 }
 
 /// A number of ASCII digits only.

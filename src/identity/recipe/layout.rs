@@ -2,7 +2,7 @@
 //!
 //! It is worked out once from the recipe, so that deriving a key only copies. It holds no values.
 
-use super::{Encoding, Field, FieldRef, Granularity, Items};
+use super::{Encoding, FieldRef, Granularity, Items, Scope};
 
 /// Where a part of the identity comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +12,8 @@ pub(crate) enum Origin {
     Items,
     /// The number of an item among its equals.
     Occurrence,
+    /// All that no other part speaks of.
+    Rest,
 }
 
 /// One part: what is written before the value, and the value's origin.
@@ -36,28 +38,27 @@ impl Layout {
     pub(super) fn new(
         granularity: Granularity,
         encoding: Encoding,
-        fields: &[Field],
+        record: &Scope,
         items: Option<&Items>,
     ) -> Layout {
-        let record = named(fields, FieldRef::Record);
+        let mut own = named(record, FieldRef::Record);
         let Some(items) = items else {
             return Layout {
-                record: arranged(encoding, record),
+                record: arranged(encoding, own),
                 item: Vec::new(),
             };
         };
-        let mut item = named(&items.fields, FieldRef::Item);
+        let mut item = named(&items.scope, FieldRef::Item);
         match granularity {
             Granularity::Record => {
-                let mut record = record;
-                record.push((items.name.as_str(), false, Origin::Items));
+                own.push((items.name.as_str(), false, Origin::Items));
                 Layout {
-                    record: arranged(encoding, record),
+                    record: arranged(encoding, own),
                     item: arranged(encoding, item),
                 }
             }
             Granularity::Items => {
-                item.splice(0..0, record);
+                item.splice(0..0, own);
                 if let Some(occurrence) = &items.occurrence {
                     item.push((occurrence.as_str(), true, Origin::Occurrence));
                 }
@@ -70,11 +71,20 @@ impl Layout {
     }
 }
 
+/// Name, whether it may be absent, origin.
 type Named<'a> = (&'a str, bool, Origin);
 
-fn named(fields: &[Field], at: fn(usize) -> FieldRef) -> Vec<Named<'_>> {
-    let each = fields.iter().enumerate();
-    each.map(|(i, field)| (field.name.as_str(), field.optional, Origin::Field(at(i))))
+fn named(scope: &Scope, at: fn(usize) -> FieldRef) -> Vec<Named<'_>> {
+    let fields = scope.fields.iter().enumerate();
+    let fields =
+        fields.map(|(i, field)| (field.name.as_str(), field.optional, Origin::Field(at(i))));
+    fields
+        .chain(
+            scope
+                .rest
+                .as_deref()
+                .map(|name| (name, false, Origin::Rest)),
+        )
         .collect()
 }
 
