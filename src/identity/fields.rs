@@ -137,6 +137,7 @@ impl Normalizing<'_> {
     /// declaration without its time is a fault, not an event without a declaration.
     fn is_absent(&self, root: u32, field: &Field, slot: u32) -> bool {
         match slot {
+            NONE if field.absent_within => true,
             NONE => {
                 let first = self
                     .tape

@@ -45,9 +45,11 @@ fn field<'a>(
     let (text, at) = section.needed_text("pointer")?;
     let pointer = pointer(&section, text, at, Stars::None)?;
     let optional = section.flag("optional")?.unwrap_or(false);
+    let absent_within = section.flag("absent_within")?.unwrap_or(false);
     let empty_is_absent = section.flag("empty_is_absent")?.unwrap_or(false);
-    if empty_is_absent && !optional {
-        return section.error(section.at, "`empty_is_absent` needs `optional = true`");
+    if (empty_is_absent || absent_within) && !optional {
+        let rule = "`empty_is_absent` and `absent_within` need `optional = true`";
+        return section.error(section.at, rule);
     }
     let shape = if compound {
         shape(&mut section, encoding)?
@@ -59,6 +61,7 @@ fn field<'a>(
         pointer,
         shape,
         optional,
+        absent_within,
         empty_is_absent,
         unless: None,
     };

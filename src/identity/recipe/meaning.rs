@@ -193,12 +193,14 @@ impl Meaning {
             pointer,
             shape,
             optional,
+            absent_within,
             empty_is_absent,
             unless,
         } = field;
         self.text(name);
         self.pointer(pointer);
         self.byte(u8::from(*optional));
+        self.byte(u8::from(*absent_within));
         self.byte(u8::from(*empty_is_absent));
         self.option(*unless, |m, index| m.number(index as u64));
         match shape {

@@ -20,6 +20,8 @@ pub(crate) struct Field {
     pub shape: Shape,
     /// May be absent, and then leaves no trace in the identity.
     pub optional: bool,
+    /// May be absent although an object that the pointer leads through is there.
+    pub absent_within: bool,
     /// `null`, `""`, `[]` and `{}` count as absent.
     pub empty_is_absent: bool,
     /// An earlier field that, when it is there, stands for this one too.
