@@ -30,11 +30,15 @@ const CASES: [Case; 2] = [
 ];
 
 fn deriver(case: &Case) -> Deriver {
-    Deriver::new(Arc::new(Recipe::parse(case.name, case.recipe).expect("the recipe is good")))
+    Deriver::new(Arc::new(
+        Recipe::parse(case.name, case.recipe).expect("the recipe is good"),
+    ))
 }
 
 fn derive(deriver: &mut Deriver, document: &[u8]) {
-    let events = deriver.derive(black_box(document)).expect("the document is good");
+    let events = deriver
+        .derive(black_box(document))
+        .expect("the document is good");
     black_box(events.iter().next());
 }
 
@@ -75,5 +79,8 @@ fn ratio(case: &Case) {
         theirs = theirs.min(fastest(&mut || parse(case.document)));
     }
     let ratio = ours.as_secs_f64() / theirs.as_secs_f64();
-    println!("{}: derive {ours:?}, serde_json::Value {theirs:?}, ratio {ratio:.2} (at most 0.60)", case.name);
+    println!(
+        "{}: derive {ours:?}, serde_json::Value {theirs:?}, ratio {ratio:.2} (at most 0.60)",
+        case.name
+    );
 }

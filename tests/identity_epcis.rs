@@ -10,7 +10,9 @@ use std::sync::Arc;
 
 fn deriver() -> Deriver {
     let text = include_str!("../config/recipes/epcis-document.toml");
-    Deriver::new(Arc::new(Recipe::parse("epcis-document", text).unwrap_or_else(|e| panic!("{e}"))))
+    Deriver::new(Arc::new(
+        Recipe::parse("epcis-document", text).unwrap_or_else(|e| panic!("{e}")),
+    ))
 }
 
 fn published() -> Option<PathBuf> {
@@ -20,9 +22,22 @@ fn published() -> Option<PathBuf> {
 
 /// JSON and JSON-LD documents of a folder, by name.
 fn documents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let json = |path: &PathBuf| path.extension().is_some_and(|e| e == "json" || e == "jsonld");
-    let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(json);
-    paths.map(|path| (path.file_name().unwrap().to_string_lossy().into(), std::fs::read(path).unwrap())).collect()
+    let json = |path: &PathBuf| {
+        path.extension()
+            .is_some_and(|e| e == "json" || e == "jsonld")
+    };
+    let paths = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(json);
+    paths
+        .map(|path| {
+            (
+                path.file_name().unwrap().to_string_lossy().into(),
+                std::fs::read(path).unwrap(),
+            )
+        })
+        .collect()
 }
 
 #[test]
@@ -36,7 +51,11 @@ fn every_published_event_gets_a_key() {
                 Err(rejection) => faults.push(format!("{name}: {rejection}")),
                 Ok(answers) => {
                     events += answers.len();
-                    faults.extend(answers.iter().filter_map(|a| a.err().map(|r| format!("{name}: {r}"))));
+                    faults.extend(
+                        answers
+                            .iter()
+                            .filter_map(|a| a.err().map(|r| format!("{name}: {r}"))),
+                    );
                 }
             }
         }
@@ -52,7 +71,10 @@ fn every_invalid_document_has_a_reason() {
     for (name, bytes) in documents(&published.join("documents/openepcis_invalid")) {
         let reasons: Vec<String> = match deriver.derive(&bytes) {
             Err(rejection) => vec![rejection.to_string()],
-            Ok(answers) => answers.iter().filter_map(|a| a.err().map(|r| r.to_string())).collect(),
+            Ok(answers) => answers
+                .iter()
+                .filter_map(|a| a.err().map(|r| r.to_string()))
+                .collect(),
         };
         println!("{name}: {reasons:?}");
         assert!(!reasons.is_empty(), "{name} is accepted whole");

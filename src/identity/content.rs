@@ -14,7 +14,7 @@
 use super::json::{Kind, Mark, Member, Tape, Token};
 use super::namespaces::Bindings;
 use super::normalize::push_number_by_value;
-use super::preimage::push_unit;
+use super::preimage::{push_span, push_unit};
 
 /// Writes canonical content; keeps its room between documents.
 #[derive(Debug, Default)]
@@ -46,67 +46,71 @@ pub(crate) struct Rest<'a> {
 impl Writer {
     /// Appends the content of one value.
     pub fn write(&mut self, doc: &Document<'_>, token: u32, out: &mut Vec<u8>) {
-        let token = doc.tape.token(token);
+        self.value(doc, doc.tape.token(token), out);
+    }
+
+    fn value(&mut self, doc: &Document<'_>, token: Token, out: &mut Vec<u8>) {
+        let (start, end) = (token.start as usize, token.end as usize);
         match token.kind {
+            // A string that was sent without escapes needs none, and has its quotes beside it.
+            Kind::Text => push_span(doc.payload, start - 1, end + 1, out),
+            Kind::Number if doc.rest.is_some() => {
+                push_number_by_value(&doc.payload[start..end], out)
+            }
+            Kind::Number | Kind::Null | Kind::False | Kind::True => {
+                push_span(doc.payload, start, end, out)
+            }
+            Kind::Decoded => push_escaped(&doc.tape.decoded[start..end], out),
+            Kind::Normalized => push_escaped(&doc.normalized[start..end], out),
             Kind::Object if doc.rest.is_some() => self.sorted_object(doc, token, out),
             Kind::Object => self.object(doc, token, out),
             Kind::Array if token.mark == Mark::Items => out.extend_from_slice(doc.items),
             Kind::Array if token.mark == Mark::Unordered => self.unordered(doc, token, out),
             Kind::Array => self.ordered(doc, token, out),
-            Kind::Null => out.extend_from_slice(b"null"),
-            Kind::False => out.extend_from_slice(b"false"),
-            Kind::True => out.extend_from_slice(b"true"),
-            Kind::Number if doc.rest.is_some() => {
-                push_number_by_value(doc.tape.text(doc.payload, token), out)
-            }
-            Kind::Number => out.extend_from_slice(doc.tape.text(doc.payload, token)),
-            Kind::Text => push_quoted(doc.tape.text(doc.payload, token), out),
-            Kind::Decoded => push_escaped(doc.tape.text(doc.payload, token), out),
-            Kind::Normalized => push_escaped(
-                &doc.normalized[token.start as usize..token.end as usize],
-                out,
-            ),
         }
     }
 
     fn object(&mut self, doc: &Document<'_>, token: Token, out: &mut Vec<u8>) {
-        out.push(b'{');
-        let mut first = true;
+        let begin = out.len();
         for member in doc.tape.members_of(token) {
-            if is_left_out(doc, member.value) {
+            let value = doc.tape.token(member.value);
+            if is_left_out(doc, value) {
                 continue;
             }
-            if !first {
-                out.push(b',');
+            out.push(b',');
+            match member.decoded {
+                false => push_span(
+                    doc.payload,
+                    member.start as usize - 1,
+                    member.end as usize + 1,
+                    out,
+                ),
+                true => push_escaped(doc.tape.name(doc.payload, member), out),
             }
-            first = false;
-            push_name(doc, member, out);
             out.push(b':');
-            self.write(doc, member.value, out);
+            self.value(doc, value, out);
         }
+        open(begin, b'{', out);
         out.push(b'}');
     }
 
     fn ordered(&mut self, doc: &Document<'_>, token: Token, out: &mut Vec<u8>) {
-        out.push(b'[');
-        let mut first = true;
+        let begin = out.len();
         for element in doc.tape.elements_of(token) {
-            if is_left_out(doc, *element) {
-                continue;
-            }
-            if !first {
+            let element = doc.tape.token(*element);
+            if !is_left_out(doc, element) {
                 out.push(b',');
+                self.value(doc, element, out);
             }
-            first = false;
-            self.write(doc, *element, out);
         }
+        open(begin, b'[', out);
         out.push(b']');
     }
 
     fn unordered(&mut self, doc: &Document<'_>, token: Token, out: &mut Vec<u8>) {
         let (begin, mine) = (out.len(), self.spans.len());
         for element in doc.tape.elements_of(token) {
-            if is_left_out(doc, *element) {
+            if is_left_out(doc, doc.tape.token(*element)) {
                 continue;
             }
             let start = out.len();
@@ -120,7 +124,7 @@ impl Writer {
     fn sorted_object(&mut self, doc: &Document<'_>, token: Token, out: &mut Vec<u8>) {
         let (begin, mine) = (out.len(), self.spans.len());
         for member in doc.tape.members_of(token) {
-            if is_left_out(doc, member.value) {
+            if is_left_out(doc, doc.tape.token(member.value)) {
                 continue;
             }
             let start = out.len();
@@ -151,8 +155,16 @@ impl Writer {
     }
 }
 
-fn is_left_out(doc: &Document<'_>, token: u32) -> bool {
-    match doc.tape.token(token).mark {
+/// Puts the bracket in the place of the first comma, or at the end where nothing was written.
+fn open(begin: usize, bracket: u8, out: &mut Vec<u8>) {
+    match out.get_mut(begin) {
+        Some(comma) => *comma = bracket,
+        None => out.push(bracket),
+    }
+}
+
+fn is_left_out(doc: &Document<'_>, token: Token) -> bool {
+    match token.mark {
         Mark::LeftOut => true,
         Mark::Aside => doc.rest.is_some(),
         Mark::Literal | Mark::Unordered | Mark::Items => false,
@@ -172,16 +184,14 @@ fn push_name(doc: &Document<'_>, member: &Member, out: &mut Vec<u8>) {
             push_inner(local, out);
             out.push(b'"');
         }
-        (None, false) => push_quoted(name, out),
+        (None, false) => push_span(
+            doc.payload,
+            member.start as usize - 1,
+            member.end as usize + 1,
+            out,
+        ),
         (None, true) => push_escaped(name, out),
     }
-}
-
-/// A string that was sent without escapes needs none.
-fn push_quoted(text: &[u8], out: &mut Vec<u8>) {
-    out.push(b'"');
-    out.extend_from_slice(text);
-    out.push(b'"');
 }
 
 fn push_escaped(text: &[u8], out: &mut Vec<u8>) {

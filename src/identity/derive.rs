@@ -11,7 +11,7 @@ use super::events::{Derived, Events, ItemSpan};
 use super::explain::Trace;
 use super::fields::{Lists, Normalizing};
 use super::hash::{ContentDigest, EventKey};
-use super::item_order::ItemOrder;
+use super::item_order::{ItemOrder, Place};
 use super::json::{Kind, Mark, Tape};
 use super::namespaces::Bindings;
 use super::normalize::Output;
@@ -19,6 +19,7 @@ use super::preimage::{Encoder, Form, List, Value, value_of};
 use super::recipe::{Granularity, Items, NodeId, PrefixPart, Recipe, Scope};
 use super::reject::{Fault, Reason, Rejection};
 use super::resolve::{Found, NONE, Resolver};
+use super::shape_maps::Maps;
 use sha2::{Digest, Sha256};
 use std::ops::Range;
 use std::sync::Arc;
@@ -44,10 +45,12 @@ pub(super) struct Scratch {
     /// The token of each field of the record, then of the item at hand.
     slots: Vec<u32>,
     in_place: Vec<(u32, usize)>,
+    maps: Maps,
     pub record: Vec<Value>,
     /// The values of the item at hand, or of all items, one behind the other.
     pub items: Vec<Value>,
-    order: Vec<u32>,
+    order: Vec<Place>,
+    content_order: Vec<Place>,
     pub preimage: Vec<u8>,
     rest: Vec<u8>,
     pub content: Vec<u8>,
@@ -153,12 +156,13 @@ impl Run<'_> {
             plan: &self.recipe.plan,
             slots: &mut s.slots,
             in_place: &mut s.in_place,
+            maps: &mut s.maps,
             list: None,
             second_list: false,
         };
         let visited = resolver.visit(node, root);
         let (list, second_list) = (resolver.list, resolver.second_list);
-        visited.map_err(|(pointer, fault)| which.rejection(self.recipe, pointer, fault))?;
+        visited.map_err(|misplaced| which.rejection(self.recipe, misplaced.0, misplaced.1))?;
         if second_list {
             let fault = Fault::new(Reason::Json, "there is one list of items");
             return Err(which.rejection(self.recipe, "", fault));
@@ -231,55 +235,72 @@ impl Run<'_> {
             self.item(items, list, index)?;
         }
         self.s.tape.set_mark(list.token, Mark::Items);
-        self.s.order.clear();
-        self.s.order.extend(0..count as u32);
-        self.write_item_contents(items, list, count);
         let s = &mut *self.s;
-        ItemOrder {
+        let compare = ItemOrder {
             items,
             values: &s.items,
             bytes: &s.output.bytes,
+        };
+        let equals = compare.sort_for_identity(count as u32, &mut s.order);
+        match equals {
+            false => self.write_item_contents(list),
+            true => self.write_item_contents_sorted(items, list),
         }
-        .sort_for_identity(&mut s.order);
         self.finish_record(Some((list, count)))
     }
 
-    /// The contents of the items as one list, in an order that their spelling does not change.
-    fn write_item_contents(&mut self, items: &Items, list: Found, count: usize) {
-        self.s.content.clear();
-        self.s.item_spans.clear();
-        for index in 0..count {
-            let element = self.element(list, index);
-            let s = &mut *self.s;
+    /// The contents of the items as one list, in the order that the identity has.
+    fn write_item_contents(&mut self, list: Found) {
+        let s = &mut *self.s;
+        let doc = Document {
+            tape: &s.tape,
+            payload: self.payload,
+            normalized: &s.output.bytes,
+            items: &[],
+            rest: None,
+        };
+        let elements = s.tape.elements_of(s.tape.token(list.token));
+        for (place, item) in s.order.iter().enumerate() {
+            s.item_contents.push(if place == 0 { b'[' } else { b',' });
+            s.writer
+                .write(&doc, elements[item.index as usize], &mut s.item_contents);
+        }
+        s.item_contents.push(b']');
+    }
+
+    /// The same where that order leaves something open: by all that the items say.
+    fn write_item_contents_sorted(&mut self, items: &Items, list: Found) {
+        let s = &mut *self.s;
+        s.content.clear();
+        s.item_spans.clear();
+        let doc = Document {
+            tape: &s.tape,
+            payload: self.payload,
+            normalized: &s.output.bytes,
+            items: &[],
+            rest: None,
+        };
+        for element in s.tape.elements_of(s.tape.token(list.token)) {
             let start = s.content.len() as u32;
-            let doc = Document {
-                tape: &s.tape,
-                payload: self.payload,
-                normalized: &s.output.bytes,
-                items: &[],
-                rest: None,
-            };
-            s.writer.write(&doc, element, &mut s.content);
+            s.writer.write(&doc, *element, &mut s.content);
             s.item_spans.push((start, s.content.len() as u32));
         }
-        let s = &mut *self.s;
         let content = |index: u32| {
             let (start, end) = s.item_spans[index as usize];
             &s.content[start as usize..end as usize]
         };
+        s.content_order.clone_from(&s.order);
         ItemOrder {
             items,
             values: &s.items,
             bytes: &s.output.bytes,
         }
-        .sort_for_content(&mut s.order, content);
-        s.item_contents.clear();
-        for (place, index) in s.order.iter().enumerate() {
+        .sort_for_content(&mut s.content_order, content);
+        for (place, item) in s.content_order.iter().enumerate() {
             s.item_contents.push(if place == 0 { b'[' } else { b',' });
-            s.item_contents.extend_from_slice(content(*index));
+            s.item_contents.extend_from_slice(content(item.index));
         }
         s.item_contents.push(b']');
-        s.order.sort_unstable();
     }
 
     /// Key and digest of a record as one event.
@@ -499,6 +520,7 @@ impl Scratch {
         self.record.clear();
         self.items.clear();
         self.bindings.clear();
+        self.maps.clear();
         self.item_contents.clear();
     }
 }

@@ -17,18 +17,20 @@ pub(crate) struct Misfit {
 }
 
 impl Misfit {
-    fn at(pointer: &str, fault: Fault) -> Misfit {
-        Misfit {
+    #[cold]
+    fn at(pointer: &str, fault: Fault) -> Box<Misfit> {
+        Box::new(Misfit {
             pointer: pointer.to_owned(),
             fault,
-        }
+        })
     }
 
-    fn below(field: &Field, index: usize, rest: &str, fault: Fault) -> Misfit {
-        Misfit {
+    #[cold]
+    fn below(field: &Field, index: usize, rest: &str, fault: Fault) -> Box<Misfit> {
+        Box::new(Misfit {
             pointer: format!("{}/{index}{rest}", field.pointer.text),
             fault,
-        }
+        })
     }
 }
 
@@ -56,18 +58,32 @@ impl Normalizing<'_> {
         scope: &Scope,
         slots: &[u32],
         values: &mut Vec<Value>,
-    ) -> Result<(), Misfit> {
+    ) -> Result<(), Box<Misfit>> {
         let first = values.len();
         for (field, slot) in scope.fields.iter().zip(slots) {
-            let replaced = field
-                .unless
-                .is_some_and(|earlier| values[first + earlier].form != Form::Absent);
-            let value = if replaced {
-                Value::ABSENT
-            } else {
-                self.field(root, field, *slot)?
+            let replaced = |earlier: usize| values[first + earlier].form != Form::Absent;
+            if field.unless.is_some_and(replaced)
+                || (field.optional && self.is_absent(root, field, *slot))
+            {
+                values.push(Value::ABSENT);
+                continue;
+            }
+            let Shape::One(normalizer) = &field.shape else {
+                values.push(self.compound(field, *slot)?);
+                continue;
             };
-            values.push(value);
+            let start = self.output.bytes.len() as u32;
+            let form = match self.one(normalizer, *slot) {
+                Ok(form) => form,
+                Err(fault) => return Err(Misfit::at(&field.pointer.text, fault)),
+            };
+            let end = self.output.bytes.len() as u32;
+            values.push(Value {
+                form,
+                start,
+                end,
+                micros: self.output.micros,
+            });
         }
         for rule in &scope.rules {
             self.rule(root, rule, &values[first..])?;
@@ -76,7 +92,7 @@ impl Normalizing<'_> {
     }
 
     /// Normalizes members that are not fields, where they stand.
-    pub fn in_place(&mut self, scope: &Scope, places: &[(u32, usize)]) -> Result<(), Misfit> {
+    pub fn in_place(&mut self, scope: &Scope, places: &[(u32, usize)]) -> Result<(), Box<Misfit>> {
         for (token, index) in places {
             let member = &scope.content.in_place[*index];
             self.replace(*token, &member.normalizer)
@@ -85,7 +101,7 @@ impl Normalizing<'_> {
         Ok(())
     }
 
-    fn rule(&self, root: u32, rule: &Rule, values: &[Value]) -> Result<(), Misfit> {
+    fn rule(&self, root: u32, rule: &Rule, values: &[Value]) -> Result<(), Box<Misfit>> {
         if let Some((field, is)) = &rule.when {
             let value = values[*field].bytes(&self.output.bytes);
             if !is.iter().any(|is| is.as_bytes() == value) {
@@ -116,13 +132,11 @@ impl Normalizing<'_> {
         }
     }
 
-    fn field(&mut self, root: u32, field: &Field, slot: u32) -> Result<Value, Misfit> {
-        if field.optional && self.is_absent(root, field, slot) {
-            return Ok(Value::ABSENT);
-        }
-        let here = |fault| Misfit::at(&field.pointer.text, fault);
+    fn compound(&mut self, field: &Field, slot: u32) -> Result<Value, Box<Misfit>> {
         match &field.shape {
-            Shape::One(normalizer) => self.one(normalizer, slot).map_err(here),
+            Shape::One(normalizer) => self
+                .one_value(normalizer, slot)
+                .map_err(|fault| Misfit::at(&field.pointer.text, fault)),
             Shape::List {
                 normalizer,
                 unordered,
@@ -148,41 +162,43 @@ impl Normalizing<'_> {
         }
     }
 
-    fn one(&mut self, normalizer: &Normalizer, slot: u32) -> Result<Value, Fault> {
+    /// Appends one normalized value; its form.
+    #[inline]
+    fn one(&mut self, normalizer: &Normalizer, slot: u32) -> Result<Form, Fault> {
         let start = self.output.bytes.len();
         normalizer.apply(input(self.tape, self.payload, slot), self.output)?;
         if self.encoding == Encoding::Tuple {
             check_separator(&self.output.bytes[start..])?;
         }
-        Ok(self.value(start))
-    }
-
-    /// What was appended since `start`, as a value.
-    fn value(&self, start: usize) -> Value {
-        let form = if self.output.plain {
+        Ok(if self.output.plain {
             Form::Plain
         } else {
             Form::Text
-        };
-        let end = self.output.bytes.len() as u32;
-        Value {
+        })
+    }
+
+    /// The same as a value.
+    fn one_value(&mut self, normalizer: &Normalizer, slot: u32) -> Result<Value, Fault> {
+        let start = self.output.bytes.len() as u32;
+        let form = self.one(normalizer, slot)?;
+        Ok(Value {
             form,
-            start: start as u32,
-            end,
+            start,
+            end: self.output.bytes.len() as u32,
             micros: self.output.micros,
-        }
+        })
     }
 
     /// Normalizes one value and puts the result in its place, for the content to show.
     fn replace(&mut self, token: u32, normalizer: &Normalizer) -> Result<Value, Fault> {
-        let value = self.one(normalizer, token)?;
+        let value = self.one_value(normalizer, token)?;
         self.tape
             .replace(token, value.start as usize, value.end as usize);
         Ok(value)
     }
 
     /// The number of elements; an absent or empty list is a fault.
-    fn elements(&self, field: &Field, slot: u32) -> Result<usize, Misfit> {
+    fn elements(&self, field: &Field, slot: u32) -> Result<usize, Box<Misfit>> {
         let fault = match (slot, field.normalizer()) {
             (NONE, _) => Fault::new(Reason::Empty, "the list is there"),
             _ => match self.tape.token(slot) {
@@ -205,11 +221,11 @@ impl Normalizing<'_> {
         unordered: bool,
         or_single: bool,
         slot: u32,
-    ) -> Result<Value, Misfit> {
+    ) -> Result<Value, Box<Misfit>> {
         self.lists.begin();
         if or_single && slot != NONE && self.tape.token(slot).kind != Kind::Array {
             let value = self
-                .one(normalizer, slot)
+                .one_value(normalizer, slot)
                 .map_err(|fault| Misfit::at(&field.pointer.text, fault))?;
             self.lists
                 .push(|text| push_json(value.form, value.bytes(&self.output.bytes), text));
@@ -217,7 +233,7 @@ impl Normalizing<'_> {
             for index in 0..self.elements(field, slot)? {
                 let element = self.element(slot, index);
                 let value = self
-                    .one(normalizer, element)
+                    .one_value(normalizer, element)
                     .map_err(|fault| Misfit::below(field, index, "", fault))?;
                 self.lists
                     .push(|text| push_json(value.form, value.bytes(&self.output.bytes), text));
@@ -227,15 +243,17 @@ impl Normalizing<'_> {
     }
 
     fn finish_list(&mut self, unordered: bool) -> Value {
-        let start = self.output.bytes.len();
+        let start = self.output.bytes.len() as u32;
         self.lists.finish(unordered, &mut self.output.bytes);
         Value {
             form: Form::Json,
-            ..self.value(start)
+            start,
+            end: self.output.bytes.len() as u32,
+            micros: 0,
         }
     }
 
-    fn group(&mut self, field: &Field, group: &Group, slot: u32) -> Result<Value, Misfit> {
+    fn group(&mut self, field: &Field, group: &Group, slot: u32) -> Result<Value, Box<Misfit>> {
         self.lists.begin();
         for index in 0..self.elements(field, slot)? {
             let element = self.element(slot, index);
@@ -287,7 +305,7 @@ impl Normalizing<'_> {
             };
             let value = match (found, group.open) {
                 (Some(token), true) => self.replace(token, normalizer),
-                _ => self.one(normalizer, token),
+                _ => self.one_value(normalizer, token),
             };
             let value = value.map_err(|fault| (Some(member), fault))?;
             if self.lists.text.last() != Some(&b'{') {
@@ -307,7 +325,7 @@ impl Normalizing<'_> {
 
     /// The value of the one element that has the given text in the given place; several are one
     /// where they agree.
-    fn pick(&mut self, field: &Field, pick: &Pick, slot: u32) -> Result<Value, Misfit> {
+    fn pick(&mut self, field: &Field, pick: &Pick, slot: u32) -> Result<Value, Box<Misfit>> {
         let mut picked: Option<Value> = None;
         for index in 0..self.elements(field, slot)? {
             let element = self.element(slot, index);
@@ -319,7 +337,7 @@ impl Normalizing<'_> {
             let taken = self.tape.at(self.payload, element, &pick.take.segments);
             let value = match taken {
                 Some(token) => self.replace(token, &pick.normalizer),
-                None => self.one(&pick.normalizer, NONE),
+                None => self.one_value(&pick.normalizer, NONE),
             };
             let value =
                 value.map_err(|fault| Misfit::below(field, index, &pick.take.text, fault))?;

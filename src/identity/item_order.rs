@@ -8,6 +8,13 @@ use super::preimage::{Form, Value};
 use super::recipe::Items;
 use std::cmp::Ordering;
 
+/// An item to be sorted: the first bytes of what decides most, and its index.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    prefix: u128,
+    pub index: u32,
+}
+
 /// Compares items by their normalized values, as bytes.
 pub(crate) struct ItemOrder<'a> {
     pub items: &'a Items,
@@ -18,15 +25,18 @@ pub(crate) struct ItemOrder<'a> {
 }
 
 impl ItemOrder<'_> {
+    fn value(&self, item: u32, field: usize) -> &Value {
+        &self.values[item as usize * self.items.scope.fields.len() + field]
+    }
+
     fn by(&self, a: u32, b: u32, fields: impl Iterator<Item = usize>) -> Ordering {
-        let width = self.items.scope.fields.len();
-        let value = |item: u32, field: usize| {
-            let value = &self.values[item as usize * width + field];
+        let text = |item: u32, field: usize| {
+            let value = self.value(item, field);
             // What is absent comes first; whether a text needs escapes has no part in the order.
             (value.form != Form::Absent, value.bytes(self.bytes))
         };
         for field in fields {
-            let order = value(a, field).cmp(&value(b, field));
+            let order = text(a, field).cmp(&text(b, field));
             if order.is_ne() {
                 return order;
             }
@@ -34,28 +44,55 @@ impl ItemOrder<'_> {
         Ordering::Equal
     }
 
-    fn by_sort(&self, a: u32, b: u32) -> Ordering {
-        self.by(a, b, self.items.sort.iter().copied())
+    fn by_sort(&self, a: &Place, b: &Place) -> Ordering {
+        a.prefix
+            .cmp(&b.prefix)
+            .then_with(|| self.by(a.index, b.index, self.items.sort.iter().copied()))
     }
 
-    /// Sorts as the identity writes the items.
-    pub fn sort_for_identity(&self, order: &mut [u32]) {
-        let compare = |a: &u32, b: &u32| self.by_sort(*a, *b).then(a.cmp(b));
-        if !self.items.sort.is_empty() && !order.is_sorted_by(|a, b| compare(a, b).is_le()) {
-            order.sort_unstable_by(compare);
+    /// Sorts as the identity writes the items. Whether some of them are equal in what it sorts by.
+    pub fn sort_for_identity(&self, count: u32, order: &mut Vec<Place>) -> bool {
+        order.clear();
+        let first = self.items.sort.first();
+        let prefix = |index| {
+            first.map_or(0, |field| {
+                prefix_of(self.value(index, *field).bytes(self.bytes))
+            })
+        };
+        order.extend((0..count).map(|index| Place {
+            prefix: prefix(index),
+            index,
+        }));
+        if first.is_none() {
+            return false;
         }
+        if !order.is_sorted_by(|a, b| self.by_sort(a, b).is_le()) {
+            order.sort_unstable_by(|a, b| self.by_sort(a, b).then(a.index.cmp(&b.index)));
+        }
+        order
+            .windows(2)
+            .any(|pair| self.by_sort(&pair[0], &pair[1]).is_eq())
     }
 
-    /// Sorts so that items which are equal in all they say stand together.
-    pub fn sort_for_content<'c>(&self, order: &mut [u32], content: impl Fn(u32) -> &'c [u8]) {
-        if self.items.sort.is_empty() {
-            return;
-        }
+    /// Sorts what the identity's order leaves open, so that the content does not depend on the
+    /// order of the document.
+    pub fn sort_for_content<'c>(&self, order: &mut [Place], content: impl Fn(u32) -> &'c [u8]) {
         let all = || 0..self.items.scope.fields.len();
         order.sort_unstable_by(|a, b| {
-            self.by_sort(*a, *b)
-                .then_with(|| self.by(*a, *b, all()))
-                .then_with(|| content(*a).cmp(content(*b)))
+            self.by_sort(a, b)
+                .then_with(|| self.by(a.index, b.index, all()))
+                .then_with(|| content(a.index).cmp(content(b.index)))
         });
     }
+}
+
+/// The first sixteen bytes, filled up with zeros. A lesser prefix is a lesser text, and an absent
+/// value has the least.
+fn prefix_of(text: &[u8]) -> u128 {
+    if let Some(first) = text.first_chunk::<16>() {
+        return u128::from_be_bytes(*first);
+    }
+    text.iter()
+        .fold(0, |prefix, byte| prefix << 8 | u128::from(*byte))
+        << (8 * (16 - text.len()).min(15))
 }

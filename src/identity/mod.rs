@@ -21,6 +21,7 @@ mod preimage;
 mod recipe;
 mod reject;
 mod resolve;
+mod shape_maps;
 
 pub use derive::Deriver;
 pub use events::{Event, Events, ItemSpan};

@@ -4,6 +4,7 @@
 //! Python's `json.dumps(sort_keys=True, separators=(",", ":"))` writes it. Nothing is hashed and
 //! nothing is normalized here.
 
+use super::item_order::Place;
 use super::normalize::push_integer;
 use super::recipe::{Encoding, FieldRef, Origin, Part};
 use super::reject::{Fault, Reason};
@@ -40,6 +41,20 @@ impl Value {
 
     pub fn bytes<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
         &bytes[self.start as usize..self.end as usize]
+    }
+}
+
+/// Appends a span of a text. Most spans are short, and copying sixteen bytes of which some are cut
+/// off again is quicker than copying so many as there are.
+#[inline]
+pub(crate) fn push_span(text: &[u8], start: usize, end: usize, out: &mut Vec<u8>) {
+    match text.get(start..).and_then(|rest| rest.first_chunk::<16>()) {
+        Some(chunk) if end - start <= 16 => {
+            let len = out.len() + end - start;
+            out.extend_from_slice(chunk);
+            out.truncate(len);
+        }
+        _ => out.extend_from_slice(&text[start..end]),
     }
 }
 
@@ -120,7 +135,7 @@ pub(crate) struct Encoder<'a> {
 
 /// The items of a record, to be written in an order.
 pub(crate) struct List<'a> {
-    pub order: &'a [u32],
+    pub order: &'a [Place],
     /// The values of all items, one item behind the other.
     pub values: &'a [Value],
     pub parts: &'a [Part],
@@ -152,27 +167,26 @@ impl Encoder<'_> {
             if value.form == Form::Absent {
                 continue;
             }
-            if !first {
-                out.push(if json { b',' } else { SEPARATOR });
-            }
+            // A label begins with what parts it from the value before.
+            push_span(&part.label, usize::from(first), part.label_len, out);
             first = false;
-            out.extend_from_slice(&part.label);
             match (part.origin, occurrence) {
                 (Origin::Items, _) => self.list(out),
                 (Origin::Rest, _) => out.extend_from_slice(self.rest),
                 (Origin::Occurrence, Some(number)) => self.number(number, out),
-                _ => self.value(value.form, value.bytes(self.bytes), out),
+                _ if json && value.form != Form::Plain => {
+                    push_json(value.form, value.bytes(self.bytes), out)
+                }
+                _ if json => {
+                    out.push(b'"');
+                    push_span(self.bytes, value.start as usize, value.end as usize, out);
+                    out.push(b'"');
+                }
+                _ => out.extend_from_slice(value.bytes(self.bytes)),
             }
         }
         if json {
             out.push(b'}');
-        }
-    }
-
-    fn value(&self, form: Form, bytes: &[u8], out: &mut Vec<u8>) {
-        match self.encoding {
-            Encoding::Json => push_json(form, bytes, out),
-            Encoding::Tuple => out.extend_from_slice(bytes),
         }
     }
 
@@ -192,11 +206,11 @@ impl Encoder<'_> {
         out.push(b'[');
         if let Some(list) = &self.list {
             let width = list.values.len() / list.order.len().max(1);
-            for (place, index) in list.order.iter().enumerate() {
+            for (place, item) in list.order.iter().enumerate() {
                 if place > 0 {
                     out.push(b',');
                 }
-                let values = &list.values[*index as usize * width..][..width];
+                let values = &list.values[item.index as usize * width..][..width];
                 self.parts(list.parts, values, None, out);
             }
         }

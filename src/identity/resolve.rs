@@ -3,9 +3,11 @@
 //! One walk for the record and one for each item; both sides are sorted by name, so each object
 //! is gone along once. Nothing is normalized here.
 
-use super::json::{Kind, Mark, Member, Tape};
+use super::json::{Kind, Mark, Member, Tape, Token, compare_names};
 use super::recipe::{Action, Node, NodeId, Plan};
 use super::reject::{Fault, Reason};
+use super::shape_maps::Maps;
+use std::cmp::Ordering;
 
 /// No token.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -27,6 +29,7 @@ pub(crate) struct Resolver<'a> {
     pub slots: &'a mut [u32],
     /// Tokens to be normalized where they stand, and by which normalizer.
     pub in_place: &'a mut Vec<(u32, usize)>,
+    pub maps: &'a mut Maps,
     pub list: Option<Found>,
     /// Two lists were found.
     pub second_list: bool,
@@ -35,77 +38,101 @@ pub(crate) struct Resolver<'a> {
 const QUALIFIED: &str = "a member that the recipe does not know has a namespace";
 
 /// A fault at a place of the plan, named by its pointer.
-pub(crate) type Misplaced<'p> = (&'p str, Fault);
+pub(crate) type Misplaced<'p> = Box<(&'p str, Fault)>;
 
 impl<'a> Resolver<'a> {
-    pub fn visit(&mut self, node: NodeId, index: u32) -> Result<(), Misplaced<'a>> {
-        let node = self.plan.node(node);
-        let token = self.tape.token(index);
+    pub fn visit(&mut self, id: NodeId, index: u32) -> Result<(), Misplaced<'a>> {
+        let node = self.plan.node(id);
+        if self.take(node, index) {
+            return Ok(());
+        }
+        if node.mark != Mark::Literal {
+            self.tape.set_mark(index, node.mark);
+        }
+        match self.tape.token(index).kind {
+            Kind::Object => self.members(id, index),
+            Kind::Array => self.elements(node, index),
+            _ => Ok(()),
+        }
+    }
+
+    /// Does what the node says about a value that is taken whole. Whether it was one.
+    #[inline]
+    fn take(&mut self, node: &Node, index: u32) -> bool {
         match &node.action {
-            Action::Pass => {}
+            Action::Pass => return false,
             Action::Fields(fields, mark) => {
                 fields.iter().for_each(|field| self.slots[*field] = index);
                 self.tape.set_mark(index, *mark);
-                return Ok(());
             }
-            Action::Ignore => {
-                self.tape.set_mark(index, Mark::LeftOut);
-                return Ok(());
-            }
+            Action::Ignore => self.tape.set_mark(index, Mark::LeftOut),
             Action::Items(pointer) => {
                 self.second_list |= self.list.is_some();
                 self.list = Some(Found {
                     token: index,
                     pointer: *pointer,
                 });
-                return Ok(());
             }
-            Action::InPlace(normalizer) => {
-                self.in_place.push((index, *normalizer));
-                return Ok(());
-            }
+            Action::InPlace(normalizer) => self.in_place.push((index, *normalizer)),
         }
-        if node.mark != Mark::Literal {
-            self.tape.set_mark(index, node.mark);
-        }
-        match token.kind {
-            Kind::Object => self.members(node, index),
-            Kind::Array => self.elements(node, index),
-            _ => Ok(()),
-        }
+        true
     }
 
-    fn members(&mut self, node: &'a Node, index: u32) -> Result<(), Misplaced<'a>> {
+    fn members(&mut self, node: NodeId, index: u32) -> Result<(), Misplaced<'a>> {
         let token = self.tape.token(index);
+        if token.shape != 0 && self.maps.knows(node, token.shape, self.tape.epoch()) {
+            return self.follow(node, token);
+        }
+        let begun = self.maps.begin();
+        let steps = &self.plan.node(node).members;
         let (mut step, mut member) = (0, 0);
         while member < token.count {
             let m = self.tape.members[(token.first + member) as usize];
-            let Some(s) = node.members.get(step) else {
-                if node.qualified.is_none() {
-                    break;
+            let order = match steps.get(step) {
+                None => Ordering::Greater,
+                Some(s) => {
+                    let name = self.tape.name(self.payload, &m);
+                    compare_names((s.prefix, &s.name), (m.prefix, name))
                 }
-                self.check_namespace(node, &m)?;
-                member += 1;
-                continue;
             };
-            let name = || s.name.as_ref().cmp(self.tape.name(self.payload, &m));
-            let order = s.prefix.cmp(&m.prefix).then_with(name);
             if order.is_eq() {
-                self.visit(s.to, m.value)?;
+                self.maps.note(step, member);
+                self.step(steps[step].to, m.value)?;
             } else if order.is_gt() {
                 self.check_namespace(node, &m)?;
             }
             step += usize::from(order.is_le());
             member += u32::from(order.is_ge());
         }
+        self.maps
+            .finish(begun, node, token.shape, self.tape.epoch());
         Ok(())
     }
 
-    fn check_namespace(&self, node: &'a Node, member: &Member) -> Result<(), Misplaced<'a>> {
-        match &node.qualified {
-            Some(pointer) if !self.tape.name(self.payload, member).contains(&b':') => {
-                Err((pointer, Fault::new(Reason::Json, QUALIFIED)))
-            }
+    /// The same for an object whose shape was gone along before.
+    fn follow(&mut self, node: NodeId, token: Token) -> Result<(), Misplaced<'a>> {
+        let plan = self.plan;
+        for at in 0..self.maps.len(token.shape) {
+            let (step, member) = self.maps.get(token.shape, at);
+            let value = self.tape.members[token.first as usize + member].value;
+            self.step(plan.node(node).members[step].to, value)?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn step(&mut self, to: NodeId, value: u32) -> Result<(), Misplaced<'a>> {
+        match self.take(self.plan.node(to), value) {
+            true => Ok(()),
+            false => self.visit(to, value),
+        }
+    }
+
+    fn check_namespace(&self, node: NodeId, member: &Member) -> Result<(), Misplaced<'a>> {
+        match &self.plan.node(node).qualified {
+            Some(pointer) if !self.tape.name(self.payload, member).contains(&b':') => Err(
+                Box::new((pointer.as_ref(), Fault::new(Reason::Json, QUALIFIED))),
+            ),
             _ => Ok(()),
         }
     }

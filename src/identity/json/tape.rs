@@ -4,6 +4,9 @@
 //! tape's own `decoded` bytes. Members of an object are sorted by name (bytes of UTF-8, which is
 //! the order of code points), so that names can be looked up and written in canonical order.
 
+use super::shapes::Shapes;
+use std::cmp::Ordering;
+
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -49,6 +52,9 @@ pub(crate) struct Token {
     pub first: u32,
     /// Containers: the number of children.
     pub count: u32,
+    /// Objects: the id of their shape; 0 where it is not known. Objects of one id have the same
+    /// names in the same order.
+    pub shape: u32,
 }
 
 /// One member of an object.
@@ -60,6 +66,8 @@ pub(crate) struct Member {
     pub end: u32,
     /// The name was written with escapes: its span lies in the decoded bytes.
     pub decoded: bool,
+    /// Room for the place in the document, while the members are sorted.
+    pub place: u16,
     /// The token of the value.
     pub value: u32,
 }
@@ -73,6 +81,7 @@ pub(crate) struct Tape {
     pub decoded: Vec<u8>,
     pub(super) open_members: Vec<Member>,
     pub(super) open_elements: Vec<u32>,
+    pub(super) shapes: Shapes,
 }
 
 impl Tape {
@@ -83,6 +92,12 @@ impl Tape {
         self.decoded.clear();
         self.open_members.clear();
         self.open_elements.clear();
+        self.shapes.begin();
+    }
+
+    /// Grows when the ids of shapes begin anew.
+    pub fn epoch(&self) -> u32 {
+        self.shapes.epoch
     }
 
     pub fn token(&self, index: u32) -> Token {
@@ -164,7 +179,7 @@ impl Tape {
     pub fn find(&self, payload: &[u8], object: Token, prefix: u64, name: &[u8]) -> Option<u32> {
         self.members_of(object)
             .iter()
-            .find(|m| m.prefix == prefix && self.name(payload, m) == name)
+            .find(|m| compare_names((m.prefix, self.name(payload, m)), (prefix, name)).is_eq())
             .map(|m| m.value)
     }
 }
@@ -184,6 +199,30 @@ pub(crate) fn index_of(segment: &str) -> Option<usize> {
     } else {
         None
     }
+}
+
+/// [`prefix_of`] a span, with one load where eight bytes are there: the bytes behind the name are
+/// masked away.
+#[inline]
+pub(super) fn prefix_at(bytes: &[u8], start: usize, end: usize) -> u64 {
+    match bytes.get(start..).and_then(|rest| rest.first_chunk::<8>()) {
+        Some(chunk) if end - start >= 8 => u64::from_be_bytes(*chunk),
+        Some(_) if end == start => 0,
+        Some(chunk) => u64::from_be_bytes(*chunk) & (u64::MAX << (64 - 8 * (end - start))),
+        None => prefix_of(&bytes[start..end]),
+    }
+}
+
+/// Compares two names of which the prefixes are known, by their bytes.
+#[inline]
+pub(crate) fn compare_names(a: (u64, &[u8]), b: (u64, &[u8])) -> Ordering {
+    // Where the prefixes are equal and no name is longer, the shorter one is the lesser: what
+    // fills it up in the prefix are zeros.
+    a.0.cmp(&b.0)
+        .then_with(|| match (a.1.get(8..), b.1.get(8..)) {
+            (Some(a), Some(b)) => a.cmp(b),
+            _ => a.1.len().cmp(&b.1.len()),
+        })
 }
 
 /// The first eight bytes of a name, so that most comparisons are one of two numbers.

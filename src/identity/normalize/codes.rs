@@ -34,6 +34,13 @@ pub(crate) struct Enumeration {
 
 impl Ndc {
     pub fn apply(&self, input: Input<'_>, out: &mut Output) -> Answer {
+        // Digits and hyphens alone are a text by any rule, and most codes are nothing else.
+        if let Input::Text(text) = input
+            && let Some(digits) = ndc11(text)
+        {
+            out.bytes.extend_from_slice(&digits);
+            return Ok(());
+        }
         let start = out.bytes.len();
         self.text.apply(input, out)?;
         if self.printed {

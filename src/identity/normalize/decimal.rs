@@ -63,18 +63,18 @@ impl Decimal {
             return Err(Fault::new(Reason::Range, RANGE));
         }
         let start = out.bytes.len();
-        out.bytes.push(b'-');
+        let sign = usize::from(parts.negative);
+        if parts.negative {
+            out.bytes.push(b'-');
+        }
         self.print(&parts, out);
-        if parts.digit(parts.point + scale) >= b'5' {
-            self.round_up(start + 1, out)?;
+        if parts.decimals > scale && parts.digit(parts.point + scale) >= b'5' {
+            self.round_up(start + sign, out)?;
         }
         if self.drop_zeros && self.scale > 0 {
-            drop_zeros(start + 1, &mut out.bytes);
+            drop_zeros(start + sign, &mut out.bytes);
         }
-        let zero = out.bytes[start + 1..]
-            .iter()
-            .all(|b| matches!(b, b'0' | b'.'));
-        if !parts.negative || (zero && !self.keep_zero_sign) {
+        if parts.negative && !self.keep_zero_sign && is_zero(&out.bytes[start + 1..]) {
             out.bytes.remove(start);
         }
         Ok(())
@@ -114,6 +114,10 @@ impl Decimal {
             false => Ok(()),
         }
     }
+}
+
+fn is_zero(digits: &[u8]) -> bool {
+    digits.iter().all(|b| matches!(b, b'0' | b'.'))
 }
 
 /// Takes the zeros off the end of decimals, and the point with the last of them.

@@ -56,30 +56,33 @@ const INVISIBLE: &str = "a text holds no control or format character";
 impl Text {
     pub fn apply(&self, input: Input<'_>, out: &mut Output) -> Answer {
         let text = text_or(input, Reason::NotText, NOT_TEXT)?;
-        if self.case == Case::Keep
-            && let Some(text) = self.visible_ascii(text)
-        {
-            if text.is_empty() && !self.allow_empty {
-                return Err(Fault::new(Reason::Empty, EMPTY));
-            }
-            out.plain = !text.iter().any(|b| matches!(b, b'"' | b'\\'));
-            out.bytes.extend_from_slice(text);
+        if self.case == Case::Keep && self.visible_ascii(text, out)? {
             return Ok(());
         }
         self.compose_slowly(text, out)
     }
 
-    /// The text trimmed, if it is nothing but visible ASCII and blanks: no other rule can then
-    /// apply to it.
-    fn visible_ascii<'a>(&self, text: &'a [u8]) -> Option<&'a [u8]> {
+    /// Appends the text trimmed, if it is nothing but visible ASCII and blanks: no other rule can
+    /// then apply to it. Whether it was.
+    fn visible_ascii(&self, text: &[u8], out: &mut Output) -> Result<bool, Fault> {
         let trimmed = match self.trim {
             Trim::None => text,
             Trim::Unicode | Trim::Python => trim_ascii(text),
         };
-        trimmed
-            .iter()
-            .all(|b| matches!(b, 0x20..=0x7E))
-            .then_some(trimmed)
+        let (mut visible, mut plain) = (true, true);
+        for byte in trimmed {
+            visible &= matches!(byte, 0x20..=0x7E);
+            plain &= !matches!(byte, b'"' | b'\\');
+        }
+        if !visible {
+            return Ok(false);
+        }
+        if trimmed.is_empty() && !self.allow_empty {
+            return Err(Fault::new(Reason::Empty, EMPTY));
+        }
+        out.plain = plain;
+        out.bytes.extend_from_slice(trimmed);
+        Ok(true)
     }
 
     #[cold]

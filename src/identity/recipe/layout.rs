@@ -19,8 +19,10 @@ pub(crate) enum Origin {
 /// One part: what is written before the value, and the value's origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Part {
-    /// JSON: `"name":`. Tuple: nothing, or `name=` for an optional field.
+    /// JSON: `,"name":`. Tuple: `|`, with `name=` for an optional field.
+    /// Filled up to at least 32 bytes, for copying.
     pub label: Box<[u8]>,
+    pub label_len: usize,
     pub origin: Origin,
 }
 
@@ -95,13 +97,19 @@ fn arranged(encoding: Encoding, mut parts: Vec<Named<'_>>) -> Vec<Part> {
         Encoding::Tuple => parts.sort_by_key(|(_, optional, _)| *optional),
     }
     let label = |name: &str, optional: bool| match (encoding, optional) {
-        (Encoding::Json, _) => format!("\"{name}\":"),
-        (Encoding::Tuple, true) => format!("{name}="),
-        (Encoding::Tuple, false) => String::new(),
+        (Encoding::Json, _) => format!(",\"{name}\":"),
+        (Encoding::Tuple, true) => format!("|{name}="),
+        (Encoding::Tuple, false) => "|".to_owned(),
     };
-    let part = |(name, optional, origin): Named<'_>| Part {
-        label: label(name, optional).into_bytes().into(),
-        origin,
+    let part = |(name, optional, origin): Named<'_>| {
+        let mut label = label(name, optional).into_bytes();
+        let label_len = label.len();
+        label.resize(label_len + 32, 0);
+        Part {
+            label: label.into(),
+            label_len,
+            origin,
+        }
     };
     parts.into_iter().map(part).collect()
 }

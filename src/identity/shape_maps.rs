@@ -1,0 +1,82 @@
+//! Where the steps of a plan's node lie in objects of one shape.
+//!
+//! Objects of one shape have the same names in the same order, so what was found by comparing
+//! names once holds for all of them. Nothing here is looked at unless node and shape are the same.
+
+use super::recipe::NodeId;
+
+/// How many are kept; the id of a shape says where.
+const KEPT: usize = 128;
+
+#[derive(Debug, Default)]
+pub(crate) struct Maps {
+    kept: Vec<Map>,
+    epoch: u32,
+    /// Pairs of the nodes that are being gone along, the innermost last.
+    pending: Vec<(u16, u16)>,
+}
+
+/// Pairs of step and member that have one name, in the order of the names.
+#[derive(Debug, Default)]
+struct Map {
+    node: NodeId,
+    /// 0: nothing is kept here.
+    shape: u32,
+    pairs: Vec<(u16, u16)>,
+}
+
+impl Maps {
+    #[inline]
+    fn slot(shape: u32) -> usize {
+        shape as usize % KEPT
+    }
+
+    /// Whether objects of this shape were gone along before, from this node.
+    #[inline]
+    pub fn knows(&self, node: NodeId, shape: u32, epoch: u32) -> bool {
+        let same = |map: &Map| map.shape == shape && map.node == node && self.epoch == epoch;
+        self.kept.get(Self::slot(shape)).is_some_and(same)
+    }
+
+    /// Begins to note what is found; what is given back says where the notes begin.
+    pub fn begin(&mut self) -> usize {
+        self.pending.len()
+    }
+
+    /// The step of a node leads to this member.
+    pub fn note(&mut self, step: usize, member: u32) {
+        self.pending.push((step as u16, member as u16));
+    }
+
+    /// All has been noted without a fault: the notes are kept, if the shape has an id.
+    pub fn finish(&mut self, begun: usize, node: NodeId, shape: u32, epoch: u32) {
+        if self.epoch != epoch || self.kept.is_empty() {
+            self.kept.clear();
+            self.kept.resize_with(KEPT, Map::default);
+            self.epoch = epoch;
+        }
+        if shape != 0 {
+            let map = &mut self.kept[Self::slot(shape)];
+            (map.node, map.shape) = (node, shape);
+            map.pairs.clear();
+            map.pairs.extend_from_slice(&self.pending[begun..]);
+        }
+        self.pending.truncate(begun);
+    }
+
+    /// A document ended, perhaps with a fault.
+    pub fn clear(&mut self) {
+        self.pending.clear();
+    }
+
+    #[inline]
+    pub fn len(&self, shape: u32) -> usize {
+        self.kept[Self::slot(shape)].pairs.len()
+    }
+
+    #[inline]
+    pub fn get(&self, shape: u32, at: usize) -> (usize, usize) {
+        let (step, member) = self.kept[Self::slot(shape)].pairs[at];
+        (usize::from(step), usize::from(member))
+    }
+}
