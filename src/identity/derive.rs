@@ -17,7 +17,7 @@ use super::namespaces::Bindings;
 use super::normalize::Output;
 use super::preimage::{Encoder, Form, List, Value, value_of};
 use super::recipe::{Granularity, Items, NodeId, PrefixPart, Recipe, Scope};
-use super::reject::{Fault, Reason, Rejection};
+use super::reject::{Fault, Reason, Rejection, fault};
 use super::resolve::{Found, NONE, Resolver};
 use super::shape_maps::Maps;
 use sha2::{Digest, Sha256};
@@ -119,7 +119,7 @@ impl Run<'_> {
         if self.s.tape.token(0).kind != Kind::Object {
             return Err(Rejection::at(
                 "",
-                Fault::new(Reason::Json, "the document is an object"),
+                fault!(Reason::Json, "the document is an object"),
             ));
         }
         let list = self.scope(&recipe.record, recipe.plan.record, 0, Which::Record)?;
@@ -164,7 +164,7 @@ impl Run<'_> {
         let (list, second_list) = (resolver.list, resolver.second_list);
         visited.map_err(|misplaced| which.rejection(self.recipe, misplaced.0, misplaced.1))?;
         if second_list {
-            let fault = Fault::new(Reason::Json, "there is one list of items");
+            let fault = fault!(Reason::Json, "there is one list of items");
             return Err(which.rejection(self.recipe, "", fault));
         }
         let mut normalizing = Normalizing {
@@ -191,13 +191,13 @@ impl Run<'_> {
     /// The list of items and how many there are; none is a fault.
     fn elements(&self, items: &Items, list: Option<Found>) -> Result<(Found, usize), Rejection> {
         let fault = match list {
-            None => Fault::new(Reason::Empty, "the list of items is there"),
+            None => fault!(Reason::Empty, "the list of items is there"),
             Some(list) => match self.s.tape.token(list.token) {
                 token if token.kind != Kind::Array => {
-                    Fault::new(Reason::Json, "the list of items is an array")
+                    fault!(Reason::Json, "the list of items is an array")
                 }
                 token if token.count == 0 => {
-                    Fault::new(Reason::Empty, "there is at least one item")
+                    fault!(Reason::Empty, "there is at least one item")
                 }
                 token => return Ok((list, token.count as usize)),
             },
@@ -218,7 +218,7 @@ impl Run<'_> {
             return Err(which.rejection(
                 self.recipe,
                 "",
-                Fault::new(Reason::Json, "an item is an object"),
+                fault!(Reason::Json, "an item is an object"),
             ));
         }
         self.scope(&items.scope, self.recipe.plan.item, element, which)

@@ -136,9 +136,8 @@ impl Run<'_> {
 
     /// Notes the identity of an item anew, with its occurrence.
     pub(super) fn trace_occurrence(&mut self, index: usize) {
-        let preimage = String::from_utf8_lossy(&self.s.preimage).into_owned();
         if let Some(trace) = self.s.trace.as_mut().and_then(|trace| trace.get_mut(index)) {
-            trace.preimage = preimage;
+            trace.preimage = String::from_utf8_lossy(&self.s.preimage).into_owned();
         }
     }
 

@@ -7,7 +7,7 @@ use super::json::{Kind, Tape};
 use super::normalize::{Input, Normalizer, Output};
 use super::preimage::{Form, Value, check_separator, push_json};
 use super::recipe::{Encoding, Field, Group, Pick, Rule, Scope, Shape};
-use super::reject::{Fault, Reason};
+use super::reject::{Fault, Reason, fault};
 use super::resolve::NONE;
 
 /// A fault and where it lies, as a pointer from the record or item on.
@@ -115,7 +115,7 @@ impl Normalizing<'_> {
         if let Some(missing) = rule.needs.iter().find(|pointer| !there(&pointer.segments)) {
             return Err(Misfit::at(
                 &missing.text,
-                Fault::new(Reason::Empty, "an event of this kind has this member"),
+                fault!(Reason::Empty, "an event of this kind has this member"),
             ));
         }
         match rule.needs_any.first() {
@@ -125,8 +125,8 @@ impl Normalizing<'_> {
                     .iter()
                     .any(|pointer| there(&pointer.segments)) =>
             {
-                let rule = "an event of this kind has this member or another of its kind";
-                Err(Misfit::at(&first.text, Fault::new(Reason::Empty, rule)))
+                const RULE: &str = "an event of this kind has this member or another of its kind";
+                Err(Misfit::at(&first.text, fault!(Reason::Empty, RULE)))
             }
             _ => Ok(()),
         }
@@ -200,10 +200,10 @@ impl Normalizing<'_> {
     /// The number of elements; an absent or empty list is a fault.
     fn elements(&self, field: &Field, slot: u32) -> Result<usize, Box<Misfit>> {
         let fault = match (slot, field.normalizer()) {
-            (NONE, _) => Fault::new(Reason::Empty, "the list is there"),
+            (NONE, _) => fault!(Reason::Empty, "the list is there"),
             _ => match self.tape.token(slot) {
-                token if token.kind != Kind::Array => Fault::new(Reason::Json, "a list is due"),
-                token if token.count == 0 => Fault::new(Reason::Empty, "the list is not empty"),
+                token if token.kind != Kind::Array => fault!(Reason::Json, "a list is due"),
+                token if token.count == 0 => fault!(Reason::Empty, "the list is not empty"),
                 token => return Ok(token.count as usize),
             },
         };
@@ -266,7 +266,7 @@ impl Normalizing<'_> {
                 })?;
             let all = self.tape.token(element).count;
             if !group.open && named < all {
-                let fault = Fault::new(
+                let fault = fault!(
                     Reason::Json,
                     "an element of this list has only the members that it can have",
                 );
@@ -286,7 +286,7 @@ impl Normalizing<'_> {
         element: u32,
     ) -> Result<u32, (Option<&'g Field>, Fault)> {
         if self.tape.token(element).kind != Kind::Object {
-            return Err((None, Fault::new(Reason::Json, "an object is due")));
+            return Err((None, fault!(Reason::Json, "an object is due")));
         }
         let mut named = 0;
         self.lists.text.push(b'{');
@@ -343,18 +343,18 @@ impl Normalizing<'_> {
                 value.map_err(|fault| Misfit::below(field, index, &pick.take.text, fault))?;
             let bytes = &self.output.bytes;
             if picked.is_some_and(|before| before.bytes(bytes) != value.bytes(bytes)) {
-                let rule = "entries of the system that identifies agree";
+                const RULE: &str = "entries of the system that identifies agree";
                 return Err(Misfit::at(
                     &field.pointer.text,
-                    Fault::new(Reason::Coding, rule),
+                    fault!(Reason::Coding, RULE),
                 ));
             }
             picked = Some(value);
         }
-        let rule = "the list holds an entry of the system that identifies";
+        const RULE: &str = "the list holds an entry of the system that identifies";
         picked.ok_or(Misfit::at(
             &field.pointer.text,
-            Fault::new(Reason::Coding, rule),
+            fault!(Reason::Coding, RULE),
         ))
     }
 }

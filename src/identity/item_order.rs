@@ -54,11 +54,8 @@ impl ItemOrder<'_> {
     pub fn sort_for_identity(&self, count: u32, order: &mut Vec<Place>) -> bool {
         order.clear();
         let first = self.items.sort.first();
-        let prefix = |index| {
-            first.map_or(0, |field| {
-                prefix_of(self.value(index, *field).bytes(self.bytes))
-            })
-        };
+        let prefix =
+            |index| first.map_or(0, |field| prefix_of(self.bytes, self.value(index, *field)));
         order.extend((0..count).map(|index| Place {
             prefix: prefix(index),
             index,
@@ -66,9 +63,10 @@ impl ItemOrder<'_> {
         if first.is_none() {
             return false;
         }
-        if !order.is_sorted_by(|a, b| self.by_sort(a, b).is_le()) {
-            order.sort_unstable_by(|a, b| self.by_sort(a, b).then(a.index.cmp(&b.index)));
+        if order.is_sorted_by(|a, b| self.by_sort(a, b).is_lt()) {
+            return false;
         }
+        order.sort_unstable_by(|a, b| self.by_sort(a, b).then(a.index.cmp(&b.index)));
         order
             .windows(2)
             .any(|pair| self.by_sort(&pair[0], &pair[1]).is_eq())
@@ -86,13 +84,20 @@ impl ItemOrder<'_> {
     }
 }
 
-/// The first sixteen bytes, filled up with zeros. A lesser prefix is a lesser text, and an absent
-/// value has the least.
-fn prefix_of(text: &[u8]) -> u128 {
-    if let Some(first) = text.first_chunk::<16>() {
-        return u128::from_be_bytes(*first);
+/// The first sixteen bytes of a span, filled up with zeros. A lesser prefix is a lesser text, and
+/// an absent value has the least.
+fn prefix_of(bytes: &[u8], value: &Value) -> u128 {
+    let (start, length) = (value.start as usize, (value.end - value.start) as usize);
+    match bytes.get(start..).and_then(|rest| rest.first_chunk::<16>()) {
+        Some(chunk) if length >= 16 => u128::from_be_bytes(*chunk),
+        Some(_) if length == 0 => 0,
+        // What lies behind the value is masked away.
+        Some(chunk) => u128::from_be_bytes(*chunk) & (u128::MAX << (128 - 8 * length)),
+        None => {
+            let text = value.bytes(bytes).iter().take(16).enumerate();
+            text.fold(0, |prefix, (place, byte)| {
+                prefix | u128::from(*byte) << (120 - 8 * place)
+            })
+        }
     }
-    text.iter()
-        .fold(0, |prefix, byte| prefix << 8 | u128::from(*byte))
-        << (8 * (16 - text.len()).min(15))
 }

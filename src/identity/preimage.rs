@@ -7,7 +7,7 @@
 use super::item_order::Place;
 use super::normalize::push_integer;
 use super::recipe::{Encoding, FieldRef, Origin, Part};
-use super::reject::{Fault, Reason};
+use super::reject::{Fault, Reason, fault};
 
 /// What stands for one field of the identity.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +46,7 @@ impl Value {
 
 /// Appends a span of a text. Most spans are short, and copying sixteen bytes of which some are cut
 /// off again is quicker than copying so many as there are.
-#[inline]
+#[inline(always)]
 pub(crate) fn push_span(text: &[u8], start: usize, end: usize, out: &mut Vec<u8>) {
     match text.get(start..).and_then(|rest| rest.first_chunk::<16>()) {
         Some(chunk) if end - start <= 16 => {
@@ -64,7 +64,7 @@ pub(crate) const SEPARATOR: u8 = b'|';
 
 pub(crate) fn check_separator(bytes: &[u8]) -> Result<(), Fault> {
     match bytes.contains(&SEPARATOR) {
-        true => Err(Fault::new(
+        true => Err(fault!(
             Reason::Separator,
             "a field of a tuple does not hold `|`",
         )),

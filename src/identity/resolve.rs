@@ -5,7 +5,7 @@
 
 use super::json::{Kind, Mark, Member, Tape, Token, compare_names};
 use super::recipe::{Action, Node, NodeId, Plan};
-use super::reject::{Fault, Reason};
+use super::reject::{Fault, Reason, fault};
 use super::shape_maps::Maps;
 use std::cmp::Ordering;
 
@@ -57,10 +57,14 @@ impl<'a> Resolver<'a> {
     }
 
     /// Does what the node says about a value that is taken whole. Whether it was one.
-    #[inline]
+    #[inline(always)]
     fn take(&mut self, node: &Node, index: u32) -> bool {
         match &node.action {
             Action::Pass => return false,
+            Action::Field(field, mark) => {
+                self.slots[*field] = index;
+                self.tape.set_mark(index, *mark);
+            }
             Action::Fields(fields, mark) => {
                 fields.iter().for_each(|field| self.slots[*field] = index);
                 self.tape.set_mark(index, *mark);
@@ -81,7 +85,7 @@ impl<'a> Resolver<'a> {
     fn members(&mut self, node: NodeId, index: u32) -> Result<(), Misplaced<'a>> {
         let token = self.tape.token(index);
         if token.shape != 0 && self.maps.knows(node, token.shape, self.tape.epoch()) {
-            return self.follow(node, token);
+            return self.follow(token);
         }
         let begun = self.maps.begin();
         let steps = &self.plan.node(node).members;
@@ -96,7 +100,7 @@ impl<'a> Resolver<'a> {
                 }
             };
             if order.is_eq() {
-                self.maps.note(step, member);
+                self.maps.note(steps[step].to, member);
                 self.step(steps[step].to, m.value)?;
             } else if order.is_gt() {
                 self.check_namespace(node, &m)?;
@@ -110,12 +114,11 @@ impl<'a> Resolver<'a> {
     }
 
     /// The same for an object whose shape was gone along before.
-    fn follow(&mut self, node: NodeId, token: Token) -> Result<(), Misplaced<'a>> {
-        let plan = self.plan;
+    fn follow(&mut self, token: Token) -> Result<(), Misplaced<'a>> {
         for at in 0..self.maps.len(token.shape) {
-            let (step, member) = self.maps.get(token.shape, at);
+            let (to, member) = self.maps.get(token.shape, at);
             let value = self.tape.members[token.first as usize + member].value;
-            self.step(plan.node(node).members[step].to, value)?;
+            self.step(to, value)?;
         }
         Ok(())
     }
@@ -131,7 +134,7 @@ impl<'a> Resolver<'a> {
     fn check_namespace(&self, node: NodeId, member: &Member) -> Result<(), Misplaced<'a>> {
         match &self.plan.node(node).qualified {
             Some(pointer) if !self.tape.name(self.payload, member).contains(&b':') => Err(
-                Box::new((pointer.as_ref(), Fault::new(Reason::Json, QUALIFIED))),
+                Box::new((pointer.as_ref(), fault!(Reason::Json, QUALIFIED))),
             ),
             _ => Ok(()),
         }

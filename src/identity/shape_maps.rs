@@ -13,16 +13,16 @@ pub(crate) struct Maps {
     kept: Vec<Map>,
     epoch: u32,
     /// Pairs of the nodes that are being gone along, the innermost last.
-    pending: Vec<(u16, u16)>,
+    pending: Vec<(u32, u32)>,
 }
 
-/// Pairs of step and member that have one name, in the order of the names.
+/// Pairs of a node that is led to and a member, in the order of the names.
 #[derive(Debug, Default)]
 struct Map {
     node: NodeId,
     /// 0: nothing is kept here.
     shape: u32,
-    pairs: Vec<(u16, u16)>,
+    pairs: Vec<(u32, u32)>,
 }
 
 impl Maps {
@@ -43,9 +43,9 @@ impl Maps {
         self.pending.len()
     }
 
-    /// The step of a node leads to this member.
-    pub fn note(&mut self, step: usize, member: u32) {
-        self.pending.push((step as u16, member as u16));
+    /// A node that is led to, and the member that it speaks of.
+    pub fn note(&mut self, to: NodeId, member: u32) {
+        self.pending.push((to as u32, member));
     }
 
     /// All has been noted without a fault: the notes are kept, if the shape has an id.
@@ -76,7 +76,7 @@ impl Maps {
 
     #[inline]
     pub fn get(&self, shape: u32, at: usize) -> (usize, usize) {
-        let (step, member) = self.kept[Self::slot(shape)].pairs[at];
-        (usize::from(step), usize::from(member))
+        let (to, member) = self.kept[Self::slot(shape)].pairs[at];
+        (to as NodeId, member as usize)
     }
 }

@@ -93,15 +93,7 @@ impl Reader<'_> {
     /// Reads a value; `depth` is the number of containers around it. Returns its token.
     fn value(&mut self, depth: usize) -> Step<u32> {
         match self.peek() {
-            b'"' => {
-                let text = self.string()?;
-                let kind = if text.decoded() {
-                    Kind::Decoded
-                } else {
-                    Kind::Text
-                };
-                Ok(self.push(kind, text.start(), text.end()))
-            }
+            b'"' => self.text(),
             b'{' => self.object(depth),
             b'[' => self.array(depth),
             b'-' | b'0'..=b'9' => self.number(),
@@ -110,6 +102,17 @@ impl Reader<'_> {
             b'n' => self.word(b"null", Kind::Null),
             _ => self.fail("a value is due"),
         }
+    }
+
+    #[inline(always)]
+    fn text(&mut self) -> Step<u32> {
+        let text = self.string()?;
+        let kind = if text.decoded() {
+            Kind::Decoded
+        } else {
+            Kind::Text
+        };
+        Ok(self.push(kind, text.start(), text.end()))
     }
 
     fn word(&mut self, word: &[u8], kind: Kind) -> Step<u32> {
@@ -229,7 +232,12 @@ impl Reader<'_> {
         }
         self.at += 1;
         self.skip_blanks();
-        member.value = self.value(depth)?;
+        // Most values are strings, which need no look at what else there is.
+        member.value = if self.peek() == b'"' {
+            self.text()?
+        } else {
+            self.value(depth)?
+        };
         Ok(member)
     }
 

@@ -69,6 +69,13 @@ impl Shapes {
     /// A new document begins.
     pub fn begin(&mut self) {
         self.objects = 0;
+        if self.next_id == u32::MAX {
+            // Between documents only: within one, an id must stand for one shape.
+            *self = Shapes {
+                epoch: self.epoch.wrapping_add(1),
+                ..Shapes::default()
+            };
+        }
     }
 
     /// A new object begins.
@@ -138,15 +145,9 @@ impl Shapes {
     #[cold]
     fn keep(&mut self, slot: usize, payload: &[u8], sorted: &[Member]) -> u32 {
         let fits = |m: &Member| !m.decoded && m.end - m.start < 64;
-        if sorted.is_empty() || sorted.len() > WIDTH || !sorted.iter().all(fits) {
+        let exhausted = self.next_id == u32::MAX;
+        if exhausted || sorted.is_empty() || sorted.len() > WIDTH || !sorted.iter().all(fits) {
             return 0;
-        }
-        if self.next_id == u32::MAX {
-            *self = Shapes {
-                epoch: self.epoch.wrapping_add(1),
-                objects: self.objects,
-                ..Shapes::default()
-            };
         }
         let shape = &mut self.kept[slot];
         shape.id = self.next_id;

@@ -38,7 +38,7 @@ impl Span {
 
 impl Reader<'_> {
     /// Reads a string from its opening quote on; the span is without the quotes.
-    #[inline]
+    #[inline(always)]
     pub fn string(&mut self) -> Step<Span> {
         self.at += 1;
         let start = self.at;
@@ -165,7 +165,7 @@ const UNENDED: &str = "a string ends with a quote and holds no bare control char
 const LONE: &str = "a surrogate stands only in a pair";
 
 /// Where the next byte is that a string cannot hold as it is; with `ASCII`, or that is not ASCII.
-#[inline]
+#[inline(always)]
 fn next_special<const ASCII: bool>(bytes: &[u8], mut at: usize) -> usize {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x8080_8080_8080_8080;

@@ -7,7 +7,7 @@
 use super::text::Text;
 use super::uri::is_uri;
 use super::{Answer, Input, Output};
-use crate::identity::reject::{Fault, Reason};
+use crate::identity::reject::{Reason, fault};
 
 /// Which vocabulary a value belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +91,7 @@ impl Cbv {
         }
         match is_uri(text) && (self.open || !in_gs1_namespace(text)) {
             true => Ok(()),
-            false => Err(Fault::new(Reason::Cbv, RULE)),
+            false => Err(fault!(Reason::Cbv, RULE)),
         }
     }
 }

@@ -5,7 +5,7 @@
 //! number type ever holds the value, so nothing is lost whatever its length (P31).
 
 use super::{Answer, Input, Output};
-use crate::identity::reject::{Fault, Reason};
+use crate::identity::reject::{Reason, fault};
 
 /// What becomes of decimals beyond the scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,9 +44,9 @@ struct Parts<'a> {
 impl Decimal {
     pub fn apply(&self, input: Input<'_>, out: &mut Output) -> Answer {
         let (Input::Text(text) | Input::Number(text)) = input else {
-            return Err(Fault::new(Reason::NotNumber, GRAMMAR));
+            return Err(fault!(Reason::NotNumber, GRAMMAR));
         };
-        let parts = parse(text).ok_or(Fault::new(Reason::NotNumber, GRAMMAR))?;
+        let parts = parse(text).ok_or(fault!(Reason::NotNumber, GRAMMAR))?;
         let scale = i64::from(self.scale);
         let beyond = if self.drop_zeros {
             parts.decimals - parts.zeros_at_end()
@@ -54,20 +54,24 @@ impl Decimal {
             parts.decimals
         };
         if beyond > scale && self.excess == Excess::Refuse {
-            return Err(Fault::new(
+            return Err(fault!(
                 Reason::Scale,
                 "a number has no more decimals than the scale",
             ));
         }
         if parts.point > i64::from(MAX_DIGITS) - scale {
-            return Err(Fault::new(Reason::Range, RANGE));
+            return Err(fault!(Reason::Range, RANGE));
         }
         let start = out.bytes.len();
         let sign = usize::from(parts.negative);
         if parts.negative {
             out.bytes.push(b'-');
         }
-        self.print(&parts, out);
+        if parts.is_plain() && parts.decimals <= scale {
+            self.copy(&parts, out);
+        } else {
+            self.print(&parts, out);
+        }
         if parts.decimals > scale && parts.digit(parts.point + scale) >= b'5' {
             self.round_up(start + sign, out)?;
         }
@@ -78,6 +82,22 @@ impl Decimal {
             out.bytes.remove(start);
         }
         Ok(())
+    }
+
+    /// The same as printing, for the common number that has no exponent and no decimals beyond
+    /// the scale.
+    fn copy(&self, parts: &Parts<'_>, out: &mut Output) {
+        match parts.whole.get(parts.skip..) {
+            Some(whole) if !whole.is_empty() => out.bytes.extend_from_slice(whole),
+            _ => out.bytes.push(b'0'),
+        }
+        if self.scale > 0 {
+            out.bytes.push(b'.');
+            out.bytes.extend_from_slice(parts.fraction);
+            const ZEROS: [u8; 32] = [b'0'; 32];
+            let missing = usize::from(self.scale) - parts.fraction.len();
+            out.bytes.extend_from_slice(&ZEROS[..missing]);
+        }
     }
 
     /// Prints the digits down to the scale; what stands beyond is left for rounding.
@@ -110,7 +130,7 @@ impl Decimal {
         out.bytes.insert(start, b'1');
         let point = usize::from(self.scale > 0);
         match out.bytes.len() - start - point > usize::from(MAX_DIGITS) {
-            true => Err(Fault::new(Reason::Range, RANGE)),
+            true => Err(fault!(Reason::Range, RANGE)),
             false => Ok(()),
         }
     }
@@ -134,6 +154,11 @@ const GRAMMAR: &str = "a decimal number in the form of JSON is due";
 const RANGE: &str = "a number has at most 28 digits in all";
 
 impl Parts<'_> {
+    /// It was written without an exponent.
+    fn is_plain(&self) -> bool {
+        self.decimals == self.fraction.len() as i64
+    }
+
     /// Zeros at the end of all digits as written; for zero itself, all of its decimals.
     fn zeros_at_end(&self) -> i64 {
         let digits = self.whole.iter().chain(self.fraction);

@@ -12,7 +12,7 @@ use super::gs1_keys::{Identifier, Key};
 use super::text::Text;
 use super::uri::is_uri;
 use super::{Answer, Input, Output, gs1_link, gs1_scan, gs1_urn};
-use crate::identity::reject::{Fault, Reason};
+use crate::identity::reject::{Fault, Reason, fault};
 
 /// What of an identifier is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,9 +55,7 @@ impl Epc {
             EpcPart::Gtin => out.bytes.extend_from_slice(gtin(&identifier)?),
             EpcPart::Serial => {
                 gtin(&identifier)?;
-                let serial = identifier
-                    .serial()
-                    .ok_or(Fault::new(Reason::Epc, NO_SERIAL))?;
+                let serial = identifier.serial().ok_or(fault!(Reason::Epc, NO_SERIAL))?;
                 out.bytes.extend_from_slice(serial);
             }
         }
@@ -69,7 +67,7 @@ impl Epc {
     fn other(&self, text: &[u8]) -> Answer {
         match self.part == EpcPart::Uri && is_uri(text) {
             true => Ok(()),
-            false => Err(Fault::new(Reason::Epc, RULE)),
+            false => Err(fault!(Reason::Epc, RULE)),
         }
     }
 }
@@ -77,7 +75,7 @@ impl Epc {
 fn gtin(identifier: &Identifier) -> Result<&[u8], Fault> {
     match identifier.key {
         Key::Gtin => Ok(identifier.value.as_bytes()),
-        _ => Err(Fault::new(Reason::Epc, NO_GTIN)),
+        _ => Err(fault!(Reason::Epc, NO_GTIN)),
     }
 }
 
@@ -85,7 +83,7 @@ fn gtin(identifier: &Identifier) -> Result<&[u8], Fault> {
 fn read_uri(text: &[u8]) -> Result<Option<Identifier>, Fault> {
     match text.split_at_checked(8) {
         Some((b"urn:epc:", rest)) => gs1_urn::read(rest),
-        Some((scheme, _)) if scheme.eq_ignore_ascii_case(b"urn:epc:") => Err(Fault::new(
+        Some((scheme, _)) if scheme.eq_ignore_ascii_case(b"urn:epc:") => Err(fault!(
             Reason::Epc,
             "the scheme of an EPC URN is written in lower case",
         )),

@@ -5,7 +5,7 @@
 
 use super::gs1::{check_digit_is_right, in_set_82};
 use super::uri::{Short, push_encoded};
-use crate::identity::reject::{Fault, Reason};
+use crate::identity::reject::{Fault, Reason, fault};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Key {
@@ -73,23 +73,21 @@ const QUALIFIER: &str =
 impl Identifier {
     /// Checks a key; a GTIN may have 8, 12, 13 or 14 digits.
     pub fn new(key: Key, value: &[u8]) -> Result<Identifier, Fault> {
-        let shape = Fault::new(
-            if key == Key::Gtin {
-                Reason::Gtin
-            } else {
-                Reason::Epc
-            },
-            SHAPE,
-        );
+        let gtin = matches!(key, Key::Gtin | Key::Itip);
+        let shape = if key == Key::Gtin {
+            fault!(Reason::Gtin, SHAPE)
+        } else {
+            fault!(Reason::Epc, SHAPE)
+        };
         if !has_shape(key, value) {
             return Err(shape);
         }
         if !has_right_check_digit(key, value) {
-            let gtin = matches!(key, Key::Gtin | Key::Itip);
-            return Err(Fault::new(
-                if gtin { Reason::Gtin } else { Reason::Epc },
-                CHECK,
-            ));
+            return Err(if gtin {
+                fault!(Reason::Gtin, CHECK)
+            } else {
+                fault!(Reason::Epc, CHECK)
+            });
         }
         let mut padded = Short::default();
         if key == Key::Gtin {
@@ -116,12 +114,10 @@ impl Identifier {
             _ => (false, 0),
         };
         if !fits || value.is_empty() || value.len() > longest {
-            let reason = if ai == "21" {
-                Reason::Serial
-            } else {
-                Reason::Epc
-            };
-            return Err(Fault::new(reason, QUALIFIER));
+            return Err(match ai {
+                "21" => fault!(Reason::Serial, QUALIFIER),
+                _ => fault!(Reason::Epc, QUALIFIER),
+            });
         }
         let rank = |ai: &str| {
             ["22", "10", "235", "21"]
@@ -131,7 +127,7 @@ impl Identifier {
         };
         let known = self.qualifier.map(|(known, _)| rank(known));
         if known == Some(rank(ai)) {
-            return Err(Fault::new(Reason::Epc, QUALIFIER));
+            return Err(fault!(Reason::Epc, QUALIFIER));
         }
         // The extension 0 of a place means that there is none (EPC Tag Data Standard, 6.3.3).
         if ai != "22" && known < Some(rank(ai)) && !(ai == "254" && value == b"0") {

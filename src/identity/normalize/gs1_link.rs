@@ -5,7 +5,7 @@
 
 use super::gs1_keys::{Identifier, KEYS, Key, QUALIFIERS, has_shape};
 use super::uri::decode;
-use crate::identity::reject::{Fault, Reason};
+use crate::identity::reject::{Fault, Reason, fault};
 
 const PATH: &str = "a GS1 Digital Link has a key, its value, and pairs of qualifiers in its path";
 
@@ -25,7 +25,7 @@ pub(super) fn read(text: &[u8]) -> Result<Option<Identifier>, Fault> {
         .unwrap_or_default();
     let at_gs1 = domain.eq_ignore_ascii_case(b"id.gs1.org");
     match pairs(path) {
-        Ok(None) if at_gs1 => Err(Fault::new(Reason::Epc, PATH)),
+        Ok(None) if at_gs1 => Err(fault!(Reason::Epc, PATH)),
         answer => answer,
     }
 }
@@ -57,7 +57,7 @@ fn pairs(path: &[u8]) -> Result<Option<Identifier>, Fault> {
         return Ok(None);
     }
     if qualifier_before {
-        return Err(Fault::new(
+        return Err(fault!(
             Reason::Epc,
             "in a GS1 Digital Link the key comes before its qualifiers",
         ));
@@ -67,12 +67,12 @@ fn pairs(path: &[u8]) -> Result<Option<Identifier>, Fault> {
         let named =
             |(ai, short): &&(&str, &str)| ai.as_bytes() == segment || short.as_bytes() == segment;
         let Some((ai, _)) = QUALIFIERS.iter().find(named) else {
-            return Err(Fault::new(Reason::Epc, PATH));
+            return Err(fault!(Reason::Epc, PATH));
         };
         let value = segments
             .next()
             .and_then(decode)
-            .ok_or(Fault::new(Reason::Epc, PATH))?;
+            .ok_or(fault!(Reason::Epc, PATH))?;
         identifier.qualify(ai, value.as_bytes())?;
     }
     Ok(Some(identifier))

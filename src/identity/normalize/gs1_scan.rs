@@ -6,17 +6,13 @@
 //! its end (P27).
 
 use super::gs1_keys::{Identifier, KEYS, Key, QUALIFIERS};
-use crate::identity::reject::{Fault, Reason};
+use crate::identity::reject::{Fault, Reason, fault};
 
 const FORM: &str =
     "an element string has known application identifiers, each with a value of its length";
 const END: &str = "an element string without separators cannot tell where a lot ends";
 const ONE: &str = "an element string holds one GS1 key";
 const GS: u8 = 0x1D;
-
-const fn fault(rule: &'static str) -> Fault {
-    Fault::new(Reason::Epc, rule)
-}
 
 /// Whether a text is to be read as an element string rather than as a URI.
 pub(super) fn is_element_string(text: &[u8]) -> bool {
@@ -50,7 +46,7 @@ impl<'a> Found<'a> {
         if let Some((key, ..)) = KEYS.iter().find(|(_, ai, _)| ai.as_bytes() == element.ai) {
             return match self.key.replace((*key, element.value)) {
                 None => Ok(()),
-                Some(_) => Err(fault(ONE)),
+                Some(_) => Err(fault!(Reason::Epc, ONE)),
             };
         }
         if let Some(at) = QUALIFIERS
@@ -58,13 +54,13 @@ impl<'a> Found<'a> {
             .position(|(ai, _)| ai.as_bytes() == element.ai)
             && self.qualifiers[at].replace(element.value).is_some()
         {
-            return Err(fault(FORM));
+            return Err(fault!(Reason::Epc, FORM));
         }
         Ok(())
     }
 
     fn identifier(&self) -> Result<Identifier, Fault> {
-        let (key, value) = self.key.ok_or(fault(ONE))?;
+        let (key, value) = self.key.ok_or(fault!(Reason::Epc, ONE))?;
         let mut identifier = Identifier::new(key, value)?;
         for ((ai, _), value) in QUALIFIERS.iter().zip(self.qualifiers) {
             if let Some(value) = value {
@@ -78,11 +74,14 @@ impl<'a> Found<'a> {
 /// Brackets hold application identifiers only; a value with a bracket of its own is refused.
 fn bracketed<'a>(text: &'a [u8], found: &mut Found<'a>) -> Result<(), Fault> {
     for part in text.split(|b| *b == b'(').skip(1) {
-        let close = part.iter().position(|b| *b == b')').ok_or(fault(FORM))?;
+        let close = part
+            .iter()
+            .position(|b| *b == b')')
+            .ok_or(fault!(Reason::Epc, FORM))?;
         let (ai, value) = (&part[..close], &part[close + 1..]);
-        let (length, shape) = shape_of(ai).ok_or(fault(FORM))?;
+        let (length, shape) = shape_of(ai).ok_or(fault!(Reason::Epc, FORM))?;
         if length != ai.len() || value.contains(&b')') || !shape.fits(value) {
-            return Err(fault(FORM));
+            return Err(fault!(Reason::Epc, FORM));
         }
         found.take(Element { ai, value })?;
     }
@@ -98,24 +97,28 @@ fn scanned<'a>(text: &'a [u8], found: &mut Found<'a>) -> Result<(), Fault> {
             (a, b),
             (b'C', b'1') | (b'e', b'0') | (b'd', b'2') | (b'Q', b'3') | (b'J', b'1')
         ) {
-            return Err(fault(FORM));
+            return Err(fault!(Reason::Epc, FORM));
         }
         (rest, separators) = (after, true);
     }
     rest = rest.strip_prefix(&[GS]).unwrap_or(rest);
     while !rest.is_empty() {
-        let (length, shape) = shape_of(rest).ok_or(fault(FORM))?;
-        let (ai, after) = rest.split_at_checked(length).ok_or(fault(FORM))?;
+        let (length, shape) = shape_of(rest).ok_or(fault!(Reason::Epc, FORM))?;
+        let (ai, after) = rest
+            .split_at_checked(length)
+            .ok_or(fault!(Reason::Epc, FORM))?;
         let end = match shape {
             Shape::Fixed(width) => width,
             Shape::UpTo(_) => after.iter().position(|b| *b == GS).unwrap_or(after.len()),
         };
-        let (value, after) = after.split_at_checked(end).ok_or(fault(FORM))?;
+        let (value, after) = after
+            .split_at_checked(end)
+            .ok_or(fault!(Reason::Epc, FORM))?;
         if !separators && matches!(shape, Shape::UpTo(_)) && ai != b"21" {
-            return Err(fault(END));
+            return Err(fault!(Reason::Epc, END));
         }
         if !shape.fits(value) {
-            return Err(fault(FORM));
+            return Err(fault!(Reason::Epc, FORM));
         }
         found.take(Element { ai, value })?;
         rest = after.strip_prefix(&[GS]).unwrap_or(after);

@@ -7,7 +7,7 @@
 use super::gs1::check_digit;
 use super::gs1_keys::{Identifier, Key, digits};
 use super::uri::{Short, decode};
-use crate::identity::reject::{Fault, Reason};
+use crate::identity::reject::{Fault, Reason, fault};
 
 /// How a scheme's parts make a key.
 struct Scheme {
@@ -53,8 +53,8 @@ const SCHEMES: [Scheme; 10] = [
 
 const FORM: &str = "an EPC URN has the parts and digits of its scheme";
 
-const fn fault() -> Fault {
-    Fault::new(Reason::Epc, FORM)
+const fn misshapen() -> Fault {
+    fault!(Reason::Epc, FORM)
 }
 
 /// Reads what follows `urn:epc:`. `None`: a scheme without a key of GS1.
@@ -65,7 +65,7 @@ pub(super) fn read(urn: &[u8]) -> Result<Option<Identifier>, Fault> {
         split.next().unwrap_or_default(),
     );
     let Some(body) = split.next() else {
-        return Err(fault());
+        return Err(misshapen());
     };
     let pattern = kind == b"idpat";
     let body = match (kind, name) {
@@ -100,26 +100,26 @@ fn key_digits<'b>(
     let mut split = body.splitn(parts + 1, |b| *b == b'.');
     let mut key = Short::default();
     for index in 0..parts {
-        let part: &'b [u8] = split.next().ok_or(fault())?;
+        let part: &'b [u8] = split.next().ok_or(misshapen())?;
         let company = index == 0;
         if !part.iter().all(u8::is_ascii_digit) || (company && !(6..=12).contains(&part.len())) {
-            return Err(fault());
+            return Err(misshapen());
         }
-        key.extend(part).ok_or(fault())?;
+        key.extend(part).ok_or(misshapen())?;
     }
     match key.as_bytes().len() == width {
         true => Ok((key, split.next())),
-        false => Err(fault()),
+        false => Err(misshapen()),
     }
 }
 
 /// A GTIN begins with the indicator, which the URN has at the head of the second part.
 fn gtin_digits(key: &Short, company: usize) -> Result<Short, Fault> {
     let digits = key.as_bytes();
-    let indicator = digits.get(company).ok_or(fault())?;
-    let mut gtin = Short::of(&[*indicator]).ok_or(fault())?;
-    gtin.extend(&digits[..company]).ok_or(fault())?;
-    gtin.extend(&digits[company + 1..]).ok_or(fault())?;
+    let indicator = digits.get(company).ok_or(misshapen())?;
+    let mut gtin = Short::of(&[*indicator]).ok_or(misshapen())?;
+    gtin.extend(&digits[..company]).ok_or(misshapen())?;
+    gtin.extend(&digits[company + 1..]).ok_or(misshapen())?;
     Ok(gtin)
 }
 
@@ -128,7 +128,7 @@ fn company_length(body: &[u8]) -> usize {
 }
 
 fn checked(mut key: Short) -> Result<Short, Fault> {
-    key.push(check_digit(key.as_bytes())).ok_or(fault())?;
+    key.push(check_digit(key.as_bytes())).ok_or(misshapen())?;
     Ok(key)
 }
 
@@ -145,8 +145,8 @@ fn by_scheme(scheme: &Scheme, body: &[u8], pattern: bool) -> Result<Option<Ident
         (Rest::Qualifier(_) | Rest::Serial, None, true) => {
             return Identifier::new(scheme.key, key.as_bytes()).map(Some);
         }
-        (Rest::Qualifier(_) | Rest::Serial, Some(rest), false) => decode(rest).ok_or(fault())?,
-        _ => return Err(fault()),
+        (Rest::Qualifier(_) | Rest::Serial, Some(rest), false) => decode(rest).ok_or(misshapen())?,
+        _ => return Err(misshapen()),
     };
     if let Rest::Qualifier(ai) = scheme.rest {
         let mut identifier = Identifier::new(scheme.key, key.as_bytes())?;
@@ -154,16 +154,16 @@ fn by_scheme(scheme: &Scheme, body: &[u8], pattern: bool) -> Result<Option<Ident
         return Ok(Some(identifier));
     }
     if rest.as_bytes().is_empty() {
-        return Err(fault());
+        return Err(misshapen());
     }
-    key.extend(rest.as_bytes()).ok_or(fault())?;
+    key.extend(rest.as_bytes()).ok_or(misshapen())?;
     Identifier::new(scheme.key, key.as_bytes()).map(Some)
 }
 
 fn lot_of_gtin(body: &[u8]) -> Result<Identifier, Fault> {
     let (key, lot) = key_digits(body, 2, 13)?;
     let key = checked(gtin_digits(&key, company_length(body))?)?;
-    let lot = lot.and_then(decode).ok_or(fault())?;
+    let lot = lot.and_then(decode).ok_or(misshapen())?;
     let mut identifier = Identifier::new(Key::Gtin, key.as_bytes())?;
     identifier.qualify("10", lot.as_bytes())?;
     Ok(identifier)
@@ -173,15 +173,15 @@ fn lot_of_gtin(body: &[u8]) -> Result<Identifier, Fault> {
 fn grai(body: &[u8], pattern: bool) -> Result<Option<Identifier>, Fault> {
     let (digits, serial) = key_digits(body, 2, 12)?;
     let digits = checked(digits)?;
-    let mut key = Short::of(b"0").ok_or(fault())?;
-    key.extend(digits.as_bytes()).ok_or(fault())?;
+    let mut key = Short::of(b"0").ok_or(misshapen())?;
+    key.extend(digits.as_bytes()).ok_or(misshapen())?;
     match (serial, pattern) {
         (None, true) => {}
         (Some(serial), false) if !serial.is_empty() => {
-            key.extend(decode(serial).ok_or(fault())?.as_bytes())
-                .ok_or(fault())?;
+            key.extend(decode(serial).ok_or(misshapen())?.as_bytes())
+                .ok_or(misshapen())?;
         }
-        _ => return Err(fault()),
+        _ => return Err(misshapen()),
     }
     Identifier::new(Key::Grai, key.as_bytes()).map(Some)
 }
@@ -189,11 +189,11 @@ fn grai(body: &[u8], pattern: bool) -> Result<Option<Identifier>, Fault> {
 /// A company prefix and a reference of its own, joined.
 fn two_parts(body: &[u8], key: Key) -> Result<Option<Identifier>, Fault> {
     let (company, reference) = split_company(body)?;
-    let mut value = Short::of(company).ok_or(fault())?;
+    let mut value = Short::of(company).ok_or(misshapen())?;
     let reference = decode(reference)
         .filter(|r| !r.as_bytes().is_empty())
-        .ok_or(fault())?;
-    value.extend(reference.as_bytes()).ok_or(fault())?;
+        .ok_or(misshapen())?;
+    value.extend(reference.as_bytes()).ok_or(misshapen())?;
     Identifier::new(key, value.as_bytes()).map(Some)
 }
 
@@ -203,7 +203,7 @@ fn split_company(body: &[u8]) -> Result<(&[u8], &[u8]), Fault> {
         Some((_, rest)) if digits(company) && (6..=12).contains(&company.len()) => {
             Ok((company, rest))
         }
-        _ => Err(fault()),
+        _ => Err(misshapen()),
     }
 }
 
@@ -212,9 +212,9 @@ fn cpi(body: &[u8], pattern: bool) -> Result<Option<Identifier>, Fault> {
         return two_parts(body, Key::Cpi);
     }
     // The last dot parts the serial: a component reference has none.
-    let dot = body.iter().rposition(|b| *b == b'.').ok_or(fault())?;
+    let dot = body.iter().rposition(|b| *b == b'.').ok_or(misshapen())?;
     let Some(mut identifier) = two_parts(&body[..dot], Key::Cpi)? else {
-        return Err(fault());
+        return Err(misshapen());
     };
     identifier.qualify("8011", &body[dot + 1..])?;
     Ok(Some(identifier))
@@ -223,16 +223,16 @@ fn cpi(body: &[u8], pattern: bool) -> Result<Option<Identifier>, Fault> {
 fn itip(body: &[u8], pattern: bool) -> Result<Option<Identifier>, Fault> {
     let (digits, serial) = key_digits(body, 4, 17)?;
     let (gtin, pieces) = digits.as_bytes().split_at(13);
-    let gtin = Short::of(gtin).ok_or(fault())?;
+    let gtin = Short::of(gtin).ok_or(misshapen())?;
     let mut key = checked(gtin_digits(&gtin, company_length(body))?)?;
-    key.extend(pieces).ok_or(fault())?;
+    key.extend(pieces).ok_or(misshapen())?;
     let mut identifier = Identifier::new(Key::Itip, key.as_bytes())?;
     match (serial, pattern) {
         (None, true) => {}
         (Some(serial), false) => {
-            identifier.qualify("21", decode(serial).ok_or(fault())?.as_bytes())?
+            identifier.qualify("21", decode(serial).ok_or(misshapen())?.as_bytes())?
         }
-        _ => return Err(fault()),
+        _ => return Err(misshapen()),
     }
     Ok(Some(identifier))
 }

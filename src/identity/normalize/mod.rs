@@ -33,7 +33,7 @@ pub(crate) use timestamp::{Finer, Format, Precision, Style, Timestamp, zone_seco
 pub(crate) use ucum::Ucum;
 pub(crate) use unit::{Entry, MAX_SPELLING, Unit, Unknown};
 
-use super::reject::{Fault, Reason};
+use super::reject::Fault;
 
 /// What stands in the document where a normalizer looks.
 #[derive(Clone, Copy, Debug)]
@@ -106,9 +106,9 @@ impl Normalizer {
 }
 
 /// The text of an input that must be a string, or the fault of its kind.
-fn text_or<'a>(input: Input<'a>, reason: Reason, rule: &'static str) -> Result<&'a [u8], Fault> {
+fn text_or(input: Input<'_>, fault: Fault) -> Result<&[u8], Fault> {
     match input {
         Input::Text(text) => Ok(text),
-        _ => Err(Fault::new(reason, rule)),
+        _ => Err(fault),
     }
 }

@@ -10,7 +10,7 @@
 //! filling them up would merge the results of a minute (HL7-1 to HL7-6).
 
 use super::{Answer, Input, Output, text_or};
-use crate::identity::reject::{Fault, Reason};
+use crate::identity::reject::{Fault, Reason, fault};
 
 /// The finest part of a second that a recipe keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,16 +77,17 @@ impl Timestamp {
     pub fn apply(&self, input: Input<'_>, out: &mut Output) -> Answer {
         let written = match self.format {
             Format::Rfc3339 => {
-                let text = text_or(input, Reason::Timestamp, FORM)?;
-                rfc3339(text).ok_or(Fault::new(Reason::Timestamp, FORM))?
+                let text = text_or(input, fault!(Reason::Timestamp, FORM))?;
+                rfc3339(text).ok_or(fault!(Reason::Timestamp, FORM))?
             }
-            Format::Hl7 { zone_seconds } => {
-                hl7(text_or(input, Reason::Timestamp, HL7)?, zone_seconds)?
-            }
+            Format::Hl7 { zone_seconds } => hl7(
+                text_or(input, fault!(Reason::Timestamp, HL7))?,
+                zone_seconds,
+            )?,
         };
         let seconds = written.seconds - written.offset_seconds;
         if !(0..=LAST_SECOND).contains(&seconds) {
-            return Err(Fault::new(Reason::Range, YEARS));
+            return Err(fault!(Reason::Range, YEARS));
         }
         let unit = match self.precision {
             Precision::Second => 1_000_000,
@@ -95,7 +96,7 @@ impl Timestamp {
         };
         let beyond = written.micros % unit;
         if self.finer == Finer::Refuse && (beyond != 0 || written.finer) {
-            return Err(Fault::new(Reason::Precision, FINER));
+            return Err(fault!(Reason::Precision, FINER));
         }
         out.micros = seconds * 1_000_000 + written.micros - beyond;
         self.print(out.micros, &mut out.bytes);
@@ -193,8 +194,8 @@ fn rfc3339(text: &[u8]) -> Option<Written> {
 
 /// HL7 version 2.9, chapter 2A, DTM; the component behind `^` is the precision of the old TS.
 fn hl7(text: &[u8], zone_seconds: Option<i32>) -> Result<Written, Fault> {
-    let fault = Fault::new(Reason::Timestamp, HL7);
-    let coarse = Fault::new(Reason::Precision, HL7_COARSE);
+    let fault = fault!(Reason::Timestamp, HL7);
+    let coarse = fault!(Reason::Precision, HL7_COARSE);
     let text = match text {
         [text @ .., b'^', b'S'] => text,
         [_, .., b'^', b'Y' | b'L' | b'D' | b'H' | b'M'] => return Err(coarse),
@@ -220,7 +221,7 @@ fn hl7(text: &[u8], zone_seconds: Option<i32>) -> Result<Written, Fault> {
     let offset_seconds = match (rest, zone_seconds) {
         _ if decimals > 5 => return Err(fault),
         ([], Some(zone)) => i64::from(zone),
-        ([], None) => return Err(Fault::new(Reason::Timestamp, HL7_ZONE)),
+        ([], None) => return Err(fault!(Reason::Timestamp, HL7_ZONE)),
         ([sign @ (b'+' | b'-'), h1, h2, m1, m2], _) => {
             offset(*sign, &[*h1, *h2], &[*m1, *m2]).ok_or(fault)?
         }

@@ -9,7 +9,7 @@
 use super::text::Text;
 use super::ucum_symbols::{METRIC, NON_METRIC, PREFIXES};
 use super::{Answer, Entry, Input, Output};
-use crate::identity::reject::{Fault, Reason};
+use crate::identity::reject::{Reason, fault};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Ucum {
@@ -43,10 +43,10 @@ impl Ucum {
             return Ok(());
         }
         if FALSE_FRIENDS.contains(&spelling) {
-            return Err(Fault::new(Reason::Unit, FRIEND));
+            return Err(fault!(Reason::Unit, FRIEND));
         }
         if spelling.len() > MAX_LENGTH {
-            return Err(Fault::new(Reason::Unit, RULE));
+            return Err(fault!(Reason::Unit, RULE));
         }
         let mut copy = [0; MAX_LENGTH];
         let copy = &mut copy[..spelling.len()];
@@ -59,7 +59,7 @@ impl Ucum {
         };
         let read = parser.main_term().is_some() && parser.at == parser.text.len();
         out.plain = !out.bytes[start..].iter().any(|b| matches!(b, b'"' | b'\\'));
-        read.then_some(()).ok_or(Fault::new(Reason::Unit, RULE))
+        read.then_some(()).ok_or(fault!(Reason::Unit, RULE))
     }
 }
 

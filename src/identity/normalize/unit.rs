@@ -6,7 +6,7 @@
 
 use super::text::{Text, push_upper};
 use super::{Answer, Input, Output};
-use crate::identity::reject::{Fault, Reason};
+use crate::identity::reject::{Reason, fault};
 
 /// What becomes of a unit that the table does not hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl Unit {
         self.text.apply(input, out)?;
         let spelling = &out.bytes[start..];
         match (self.known(spelling), self.unknown) {
-            _ if self.is_refused(spelling) => Err(Fault::new(Reason::Unit, RULE)),
+            _ if self.is_refused(spelling) => Err(fault!(Reason::Unit, RULE)),
             (Some(token), _) => {
                 out.bytes.truncate(start);
                 out.bytes.extend_from_slice(token);
@@ -58,7 +58,7 @@ impl Unit {
                 upper(start, out);
                 Ok(())
             }
-            (None, Unknown::Refuse) => Err(Fault::new(Reason::Unit, RULE)),
+            (None, Unknown::Refuse) => Err(fault!(Reason::Unit, RULE)),
         }
     }
 

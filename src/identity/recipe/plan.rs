@@ -13,7 +13,9 @@ pub(crate) type NodeId = usize;
 pub(crate) enum Action {
     /// Only a place on the way to others.
     Pass,
-    /// The value of these fields, by index, and how the content shows it.
+    /// The value of one field, by index, and how the content shows it.
+    Field(usize, Mark),
+    /// The value of several fields.
     Fields(Vec<usize>, Mark),
     /// Left out of the content digest.
     Ignore,
@@ -105,7 +107,7 @@ impl Plan {
                 Shape::Group(group) if group.open => Mark::Literal,
                 _ => Mark::LeftOut,
             };
-            self.place(root, &field.pointer, Action::Fields(vec![index], mark))?;
+            self.place(root, &field.pointer, Action::Field(index, mark))?;
         }
         for pointer in &scope.content.ignore {
             self.place(root, pointer, Action::Ignore)?;
@@ -190,8 +192,11 @@ impl Plan {
             ));
         }
         match (&mut node.action, action) {
-            (Action::Fields(known, mark), Action::Fields(more, same)) if *mark == same => {
-                known.extend(more)
+            (Action::Fields(known, mark), Action::Field(more, same)) if *mark == same => {
+                known.push(more)
+            }
+            (Action::Field(known, mark), Action::Field(more, same)) if *mark == same => {
+                node.action = Action::Fields(vec![*known, more], same);
             }
             (slot @ Action::Pass, action) => *slot = action,
             _ => {
