@@ -352,10 +352,7 @@ impl Normalizing<'_> {
             picked = Some(value);
         }
         const RULE: &str = "the list holds an entry of the system that identifies";
-        picked.ok_or(Misfit::at(
-            &field.pointer.text,
-            fault!(Reason::Coding, RULE),
-        ))
+        picked.ok_or_else(|| Misfit::at(&field.pointer.text, fault!(Reason::Coding, RULE)))
     }
 }
 
