@@ -1,6 +1,7 @@
 //! The GS1 Core Business Vocabulary 2.0: business steps, dispositions and two more.
 //!
-//! Bare word, URN, web URI and CURIE of one value are one, printed as the URN. The vocabulary is
+//! Bare word, URN, web URI and CURIE of one value are one, printed as the URN (the namespace
+//! `ns.gs1.org` stands in drafts of the standard and in documents of that time). The vocabulary is
 //! closed and its case matters; what stands in a namespace of GS1 and is unknown is a mistake.
 //! A URI of the user's own vocabulary is kept as it is.
 
@@ -34,40 +35,17 @@ pub(crate) struct Cbv {
 const RULE: &str = "a word of the CBV or a URI of one's own is due";
 
 impl Vocabulary {
-    /// The beginnings of URN, web URI and CURIE, and the words.
-    fn spellings(
-        self,
-    ) -> (
-        &'static [u8],
-        &'static [u8],
-        &'static [u8],
-        &'static [&'static str],
-    ) {
+    /// The beginning of the URN, that of the local part of web URI and CURIE, and the words.
+    fn spellings(self) -> (&'static [u8], &'static [u8], &'static [&'static str]) {
         match self {
-            Vocabulary::BizStep => (
-                b"urn:epcglobal:cbv:bizstep:",
-                b"https://ref.gs1.org/cbv/BizStep-",
-                b"cbv:BizStep-",
-                BIZ_STEPS,
-            ),
-            Vocabulary::Disposition => (
-                b"urn:epcglobal:cbv:disp:",
-                b"https://ref.gs1.org/cbv/Disp-",
-                b"cbv:Disp-",
-                DISPOSITIONS,
-            ),
-            Vocabulary::BizTransactionType => (
-                b"urn:epcglobal:cbv:btt:",
-                b"https://ref.gs1.org/cbv/BTT-",
-                b"cbv:BTT-",
-                BIZ_TRANSACTION_TYPES,
-            ),
-            Vocabulary::SourceDestinationType => (
-                b"urn:epcglobal:cbv:sdt:",
-                b"https://ref.gs1.org/cbv/SDT-",
-                b"cbv:SDT-",
-                SOURCE_DESTINATION_TYPES,
-            ),
+            Vocabulary::BizStep => (b"urn:epcglobal:cbv:bizstep:", b"BizStep-", BIZ_STEPS),
+            Vocabulary::Disposition => (b"urn:epcglobal:cbv:disp:", b"Disp-", DISPOSITIONS),
+            Vocabulary::BizTransactionType => {
+                (b"urn:epcglobal:cbv:btt:", b"BTT-", BIZ_TRANSACTION_TYPES)
+            }
+            Vocabulary::SourceDestinationType => {
+                (b"urn:epcglobal:cbv:sdt:", b"SDT-", SOURCE_DESTINATION_TYPES)
+            }
         }
     }
 }
@@ -77,11 +55,18 @@ impl Cbv {
         let start = out.bytes.len();
         self.text.apply(input, out)?;
         let text = &out.bytes[start..];
-        let (urn, web, curie, words) = self.vocabulary.spellings();
-        let word = [urn, web, curie]
-            .iter()
-            .find_map(|p| text.strip_prefix(*p))
-            .unwrap_or(text);
+        let (urn, local, words) = self.vocabulary.spellings();
+        let beginnings = [
+            b"cbv:".as_slice(),
+            b"https://ref.gs1.org/cbv/",
+            b"https://ns.gs1.org/cbv/",
+        ];
+        let web = || {
+            beginnings
+                .iter()
+                .find_map(|p| text.strip_prefix(*p)?.strip_prefix(local))
+        };
+        let word = text.strip_prefix(urn).or_else(web).unwrap_or(text);
         if let Some(known) = words.iter().find(|known| known.as_bytes() == word) {
             out.bytes.truncate(start);
             out.bytes.extend_from_slice(urn);

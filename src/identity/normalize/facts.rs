@@ -130,6 +130,7 @@ fn timestamp(timestamp: &Timestamp, tell: &mut Tell<'_>) {
         style,
         precision,
         finer,
+        all_decimals,
     } = timestamp;
     number(tell, 2u8);
     match format {
@@ -163,8 +164,10 @@ fn timestamp(timestamp: &Timestamp, tell: &mut Tell<'_>) {
         match finer {
             Finer::Refuse => 0u8,
             Finer::Truncate => 1,
+            Finer::RoundHalfUp => 2,
         },
     );
+    number(tell, *all_decimals);
 }
 
 fn unit(unit: &Unit, tell: &mut Tell<'_>) {

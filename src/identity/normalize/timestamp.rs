@@ -27,6 +27,8 @@ pub(crate) enum Finer {
     Refuse,
     /// The digits are cut, as the reference does (C04, C21, C25).
     Truncate,
+    /// Half is rounded up, as the event hash of CBV 2.0 has it (section 8.9.2; ISO-7).
+    RoundHalfUp,
 }
 
 /// How UTC is written at the end.
@@ -54,15 +56,26 @@ pub(crate) struct Timestamp {
     pub style: Style,
     pub precision: Precision,
     pub finer: Finer,
+    /// Print as many decimals as the precision has; else none where they are zero, and six
+    /// where they are not.
+    pub all_decimals: bool,
 }
 
 /// A time as written: seconds of its own clock, a part of a second, and the zone.
 struct Written {
     seconds: i64,
+    fraction: Fraction,
+    offset_seconds: i64,
+}
+
+/// What stands behind the point of the seconds.
+#[derive(Clone, Copy, Default)]
+struct Fraction {
     micros: i64,
     /// Digits beyond the sixth decimal were not all zero.
     finer: bool,
-    offset_seconds: i64,
+    /// The seventh decimal is 5 or more.
+    upper_half: bool,
 }
 
 const FORM: &str = "a time in the form of RFC 3339 with seconds and zone is due";
@@ -85,25 +98,35 @@ impl Timestamp {
                 zone_seconds,
             )?,
         };
+        let unit = self.unit_micros();
+        let beyond = written.fraction.micros % unit;
+        let carry = match self.finer {
+            Finer::Refuse if beyond != 0 || written.fraction.finer => {
+                return Err(fault!(Reason::Precision, FINER));
+            }
+            Finer::Refuse | Finer::Truncate => 0,
+            Finer::RoundHalfUp if unit == 1 => i64::from(written.fraction.upper_half),
+            Finer::RoundHalfUp => i64::from(beyond * 2 >= unit) * unit,
+        };
         let seconds = written.seconds - written.offset_seconds;
-        if !(0..=LAST_SECOND).contains(&seconds) {
+        out.micros = seconds * 1_000_000 + written.fraction.micros - beyond + carry;
+        if !(0..=LAST_MICRO).contains(&out.micros) {
             return Err(fault!(Reason::Range, YEARS));
         }
-        let unit = match self.precision {
-            Precision::Second => 1_000_000,
-            Precision::Millisecond => 1_000,
-            Precision::Microsecond => 1,
-        };
-        let beyond = written.micros % unit;
-        if self.finer == Finer::Refuse && (beyond != 0 || written.finer) {
-            return Err(fault!(Reason::Precision, FINER));
-        }
-        out.micros = seconds * 1_000_000 + written.micros - beyond;
         self.print(out.micros, &mut out.bytes);
         Ok(())
     }
 
-    /// Prints an instant; the fraction is left out when zero, else it has six digits.
+    /// The precision in microseconds.
+    fn unit_micros(&self) -> i64 {
+        match self.precision {
+            Precision::Second => 1_000_000,
+            Precision::Millisecond => 1_000,
+            Precision::Microsecond => 1,
+        }
+    }
+
+    /// Prints an instant.
     fn print(&self, micros: i64, out: &mut Vec<u8>) {
         let (seconds, fraction) = (micros.div_euclid(1_000_000), micros.rem_euclid(1_000_000));
         let (year, month, day) = civil_from_days(seconds.div_euclid(86_400));
@@ -116,10 +139,17 @@ impl Timestamp {
         put(&mut text[14..16], second / 60 % 60);
         put(&mut text[17..19], second % 60);
         out.extend_from_slice(&text);
-        if fraction != 0 {
+        let decimals = match (self.all_decimals, self.precision) {
+            (true, Precision::Second) => 0,
+            (true, Precision::Millisecond) => 3,
+            (true, Precision::Microsecond) => 6,
+            (false, _) if fraction == 0 => 0,
+            (false, _) => 6,
+        };
+        if decimals > 0 {
             let mut text = *b".000000";
             put(&mut text[1..], fraction);
-            out.extend_from_slice(&text);
+            out.extend_from_slice(&text[..=decimals]);
         }
         out.extend_from_slice(match self.style {
             Style::Z => b"Z",
@@ -136,8 +166,8 @@ fn put(digits: &mut [u8], mut number: i64) {
     }
 }
 
-/// The last second of the year 2200.
-const LAST_SECOND: i64 = 7_289_654_399;
+/// The last microsecond of the year 2200.
+const LAST_MICRO: i64 = 7_289_654_399_999_999;
 
 fn rfc3339(text: &[u8]) -> Option<Written> {
     let (date_time, rest) = text.split_first_chunk::<19>()?;
@@ -175,9 +205,9 @@ fn rfc3339(text: &[u8]) -> Option<Written> {
         number(&text[14..16])?,
         number(&text[17..19])?,
     )?;
-    let (micros, finer, rest) = match rest {
-        [b'.', rest @ ..] => fraction(rest)?,
-        _ => (0, false, rest),
+    let (fraction, rest) = match rest {
+        [b'.', rest @ ..] => decimals(rest)?,
+        _ => (Fraction::default(), rest),
     };
     let offset_seconds = match rest {
         [b'Z' | b'z'] => 0,
@@ -186,8 +216,7 @@ fn rfc3339(text: &[u8]) -> Option<Written> {
     };
     Some(Written {
         seconds: day * 86_400 + second,
-        micros,
-        finer,
+        fraction,
         offset_seconds,
     })
 }
@@ -213,13 +242,13 @@ fn hl7(text: &[u8], zone_seconds: Option<i32>) -> Result<Written, Fault> {
     let part = |from: usize, to: usize| number(&date_time[from..to]).ok_or(fault);
     let day = days(part(0, 4)?, part(4, 6)?, part(6, 8)?).ok_or(fault)?;
     let second = clock(part(8, 10)?, part(10, 12)?, part(12, 14)?).ok_or(fault)?;
-    let (micros, finer, rest) = match rest {
-        [b'.', rest @ ..] => fraction(rest).ok_or(fault)?,
-        _ => (0, false, rest),
+    let (fraction, rest) = match rest {
+        [b'.', rest @ ..] => decimals(rest).ok_or(fault)?,
+        _ => (Fraction::default(), rest),
     };
-    let decimals = text.len() - rest.len() - digits;
+    let behind = text.len() - rest.len() - digits;
     let offset_seconds = match (rest, zone_seconds) {
-        _ if decimals > 5 => return Err(fault),
+        _ if behind > 5 => return Err(fault),
         ([], Some(zone)) => i64::from(zone),
         ([], None) => return Err(fault!(Reason::Timestamp, HL7_ZONE)),
         ([sign @ (b'+' | b'-'), h1, h2, m1, m2], _) => {
@@ -229,8 +258,7 @@ fn hl7(text: &[u8], zone_seconds: Option<i32>) -> Result<Written, Fault> {
     };
     Ok(Written {
         seconds: day * 86_400 + second,
-        micros,
-        finer,
+        fraction,
         offset_seconds,
     })
 }
@@ -267,17 +295,20 @@ fn offset(sign: u8, hours: &[u8], minutes: &[u8]) -> Option<i64> {
     Some(if sign == b'-' { -seconds } else { seconds })
 }
 
-/// One digit or more behind the point: microseconds, whether anything finer was there, the rest.
-fn fraction(text: &[u8]) -> Option<(i64, bool, &[u8])> {
+/// One digit or more behind the point, and the rest.
+fn decimals(text: &[u8]) -> Option<(Fraction, &[u8])> {
     let count = text.iter().take_while(|b| b.is_ascii_digit()).count();
     let (digits, rest) = text.split_at(count);
     if digits.is_empty() {
         return None;
     }
-    let micros = (0..6).fold(0, |n, i| {
-        n * 10 + digits.get(i).map_or(0, |d| i64::from(d - b'0'))
-    });
-    Some((micros, digits.iter().skip(6).any(|d| *d != b'0'), rest))
+    let digit = |place: usize| digits.get(place).map_or(0, |d| i64::from(d - b'0'));
+    let fraction = Fraction {
+        micros: (0..6).fold(0, |micros, place| micros * 10 + digit(place)),
+        finer: digits.iter().skip(6).any(|d| *d != b'0'),
+        upper_half: digit(6) >= 5,
+    };
+    Some((fraction, rest))
 }
 
 /// Days since 1970-01-01 in the Gregorian calendar; `None` for a day that does not exist.

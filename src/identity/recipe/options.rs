@@ -104,7 +104,11 @@ fn timestamp(section: &mut Section<'_, '_>) -> Built<Timestamp> {
         ("millisecond", Precision::Millisecond),
         ("microsecond", Precision::Microsecond),
     ];
-    let finer = [("refuse", Finer::Refuse), ("truncate", Finer::Truncate)];
+    let finer = [
+        ("refuse", Finer::Refuse),
+        ("truncate", Finer::Truncate),
+        ("round-half-up", Finer::RoundHalfUp),
+    ];
     let hl7 = Format::Hl7 { zone_seconds: None };
     let mut format = section.choice(
         "format",
@@ -131,6 +135,11 @@ fn timestamp(section: &mut Section<'_, '_>) -> Built<Timestamp> {
         )?,
         precision: section.choice("precision", &precisions, Precision::Microsecond)?,
         finer: section.choice("finer", &finer, Finer::Refuse)?,
+        all_decimals: section.choice(
+            "decimals",
+            &[("when-needed", false), ("all", true)],
+            false,
+        )?,
     })
 }
 
