@@ -115,11 +115,14 @@ impl<'a> Resolver<'a> {
 
     /// The same for an object whose shape was gone along before.
     fn follow(&mut self, token: Token) -> Result<(), Misplaced<'a>> {
-        for at in 0..self.maps.len(token.shape) {
-            let (to, member) = self.maps.get(token.shape, at);
+        let begun = self.maps.recall(token.shape);
+        let mut at = begun;
+        while let Some((to, member)) = self.maps.noted(at) {
             let value = self.tape.members[token.first as usize + member].value;
             self.step(to, value)?;
+            at += 1;
         }
+        self.maps.forget(begun);
         Ok(())
     }
 

@@ -69,14 +69,26 @@ impl Maps {
         self.pending.clear();
     }
 
+    /// Begins to follow what is kept of a known shape: the notes from here on are its pairs. They
+    /// are copied, since a nested object may take the place of the shape.
     #[inline]
-    pub fn len(&self, shape: u32) -> usize {
-        self.kept[Self::slot(shape)].pairs.len()
+    pub fn recall(&mut self, shape: u32) -> usize {
+        let begun = self.pending.len();
+        self.pending
+            .extend_from_slice(&self.kept[Self::slot(shape)].pairs);
+        begun
     }
 
+    /// The pair at a place of the notes: a node that is led to, and a member.
     #[inline]
-    pub fn get(&self, shape: u32, at: usize) -> (usize, usize) {
-        let (to, member) = self.kept[Self::slot(shape)].pairs[at];
-        (to as NodeId, member as usize)
+    pub fn noted(&self, at: usize) -> Option<(NodeId, usize)> {
+        self.pending
+            .get(at)
+            .map(|(to, member)| (*to as NodeId, *member as usize))
+    }
+
+    /// The notes from here on have served.
+    pub fn forget(&mut self, begun: usize) {
+        self.pending.truncate(begun);
     }
 }
