@@ -53,6 +53,9 @@ impl Reader<'_> {
 
     fn document(&mut self) -> Step<()> {
         self.skip_blanks();
+        if self.peek() == b'<' {
+            return self.fail("this is XML; a JSON document is due");
+        }
         self.value(0)?;
         self.skip_blanks();
         match self.at == self.bytes.len() {
