@@ -326,3 +326,41 @@ fn iso(case: &Case) {
         other => panic!("no test for {other}"),
     }
 }
+
+/// The tables of cases of each normalizer: `tests/vectors/normalizers.json`.
+#[test]
+fn every_normalizer_keeps_to_its_table() {
+    let file: Value = serde_json::from_str(include_str!("vectors/normalizers.json")).unwrap();
+    let (mut faults, mut tried) = (Vec::new(), BTreeSet::new());
+    for table in file["tables"].as_array().unwrap() {
+        let name = table["normalizer"].as_str().unwrap();
+        let options = table["options"].as_str().unwrap_or("");
+        tried.insert(name);
+        let mut check = |expected: Answer, spellings: &Value| {
+            for spelling in spellings.as_array().unwrap() {
+                let answer = by(name, options, spelling.as_str().unwrap());
+                if answer != expected {
+                    faults.push(format!(
+                        "{name} {options:?} {spelling}: {answer:?} instead of {expected:?}"
+                    ));
+                }
+            }
+        };
+        for (value, spellings) in table["same"].as_object().unwrap() {
+            check(Ok(value.clone()), spellings);
+        }
+        for (reason, spellings) in table["refused"].as_object().unwrap() {
+            let known = Reason::all().iter().find(|known| known.as_str() == reason);
+            check(
+                Err(*known.unwrap_or_else(|| panic!("no reason {reason}"))),
+                spellings,
+            );
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert_eq!(
+        tried,
+        oncegate::identity::normalizers().collect(),
+        "each normalizer has a table"
+    );
+}

@@ -234,9 +234,7 @@ fn hl7(text: &[u8], zone_seconds: Option<i32>) -> Result<Written, Fault> {
     let (date_time, rest) = text.split_at(digits);
     match digits {
         14 => {}
-        4 | 6 | 8 | 10 | 12 if rest.is_empty() || matches!(rest[0], b'+' | b'-') => {
-            return Err(coarse);
-        }
+        4 | 6 | 8 | 10 | 12 if rest.is_empty() || is_zone(rest) => return Err(coarse),
         _ => return Err(fault),
     }
     let part = |from: usize, to: usize| number(&date_time[from..to]).ok_or(fault);
@@ -261,6 +259,10 @@ fn hl7(text: &[u8], zone_seconds: Option<i32>) -> Result<Written, Fault> {
         fraction,
         offset_seconds,
     })
+}
+
+fn is_zone(text: &[u8]) -> bool {
+    matches!(text, [b'+' | b'-', rest @ ..] if rest.len() == 4 && rest.iter().all(u8::is_ascii_digit))
 }
 
 /// Reads the zone of a source, such as `-05:00`, as seconds ahead of UTC.
