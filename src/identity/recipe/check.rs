@@ -17,30 +17,23 @@ pub(super) struct Names<'r> {
 impl Names<'_> {
     /// No two parts of one object may have one name.
     pub fn check(&self, top: &Section<'_, '_>) -> Built<()> {
-        let named = |scope: &'_ Scope| -> Vec<String> {
-            let fields = scope.fields.iter().map(|field| field.name.clone());
-            fields.chain(scope.rest.clone()).collect()
-        };
         let mut record = named(self.record);
         let mut item = Vec::new();
         if let Some(items) = self.items {
-            let target = if self.granularity == Granularity::Items {
-                &mut record
-            } else {
-                &mut item
-            };
+            let in_items = self.granularity == Granularity::Items;
+            let target = if in_items { &mut record } else { &mut item };
             target.extend(named(&items.scope));
-            target.extend(items.occurrence.clone());
-            if self.granularity == Granularity::Record {
-                record.push(items.name.clone());
+            target.extend(items.occurrence.as_deref().map(|name| (name, 0)));
+            if !in_items {
+                record.push((&items.name, 0));
             }
         }
         for names in [&mut record, &mut item] {
             names.sort_unstable();
-            if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            if let Some(pair) = names.windows(2).find(|pair| pair[0].0 == pair[1].0) {
                 return top.error(
-                    0,
-                    format!("two parts of the identity are named `{}`", pair[0]),
+                    pair[1].1,
+                    "two parts of the identity have the name of this one",
                 );
             }
         }
@@ -115,6 +108,17 @@ impl Names<'_> {
         }
         Ok(chain)
     }
+}
+
+/// The names of a scope's parts, and where each stands in the recipe.
+fn named(scope: &Scope) -> Vec<(&str, usize)> {
+    let fields = scope
+        .fields
+        .iter()
+        .map(|field| (field.name.as_str(), field.pointer.at));
+    fields
+        .chain(scope.rest.as_deref().map(|name| (name, 0)))
+        .collect()
 }
 
 fn push_literal(
