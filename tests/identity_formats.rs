@@ -277,6 +277,8 @@ fn fhir(case: &Case) {
             assert_eq!(order.unwrap(), first);
             assert_eq!(observation("obs-7", "obs-8").unwrap(), first);
             assert_eq!(observation("15:00:00Z", "15:00:09Z").unwrap(), first);
+            let meta = r#""meta": {"versionId": "3", "lastUpdated": "2026-07-01T15:00:00Z"},"#;
+            assert_eq!(observation(meta, "").unwrap(), first);
         }
         "FHIR-2" => {
             for status in ["preliminary", "corrected"] {

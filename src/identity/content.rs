@@ -2,7 +2,8 @@
 //!
 //! JSON with members sorted by name (bytes of UTF-8), no blanks, the fewest escapes, and numbers
 //! as the text they were sent as. Left out is what the identity holds already in normalized form
-//! and what the recipe ignores; lists that the recipe calls unordered are sorted. The digest is
+//! and what the recipe ignores, with the objects of which nothing else is left; lists that the
+//! recipe calls unordered are sorted. The digest is
 //! taken over the hash of the identity and this text, so a member that is normalized differs only
 //! where its meaning does, and any other where a byte of its value does (`4.2` against `4.20`).
 //!
@@ -77,6 +78,7 @@ impl Writer {
             if is_left_out(doc, value) {
                 continue;
             }
+            let before = out.len();
             out.push(b',');
             match member.decoded {
                 false => push_span(
@@ -89,6 +91,9 @@ impl Writer {
             }
             out.push(b':');
             self.value(doc, value, out);
+            if is_spent(value, out) {
+                out.truncate(before);
+            }
         }
         open(begin, b'{', out);
         out.push(b'}');
@@ -124,14 +129,18 @@ impl Writer {
     fn sorted_object(&mut self, doc: &Document<'_>, token: Token, out: &mut Vec<u8>) {
         let (begin, mine) = (out.len(), self.spans.len());
         for member in doc.tape.members_of(token) {
-            if is_left_out(doc, doc.tape.token(member.value)) {
+            let value = doc.tape.token(member.value);
+            if is_left_out(doc, value) {
                 continue;
             }
             let start = out.len();
             push_name(doc, member, out);
             out.push(b':');
-            self.write(doc, member.value, out);
-            self.spans.push((start as u32, out.len() as u32));
+            self.value(doc, value, out);
+            match is_spent(value, out) {
+                true => out.truncate(start),
+                false => self.spans.push((start as u32, out.len() as u32)),
+            }
         }
         self.sort(begin, mine, [b'{', b'}'], out);
     }
@@ -153,6 +162,12 @@ impl Writer {
         out.extend_from_slice(&self.sorted);
         self.spans.truncate(mine);
     }
+}
+
+/// Whether nothing is left of an object that was not empty: all it said is in the identity, or
+/// ignored, so that whether it stands there makes no difference.
+fn is_spent(value: Token, out: &[u8]) -> bool {
+    value.kind == Kind::Object && value.count > 0 && out.ends_with(b":{}")
 }
 
 /// Puts the bracket in the place of the first comma, or at the end where nothing was written.

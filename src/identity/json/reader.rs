@@ -19,7 +19,7 @@ impl Tape {
     pub fn read(&mut self, payload: &[u8]) -> Result<(), Rejection> {
         self.clear();
         if payload.len() > MAX_LEN {
-            return Err(Rejection::syntax("a document is at most 1 GiB", MAX_LEN));
+            return Err(Rejection::syntax("a document is at most 128 MiB", MAX_LEN));
         }
         let mut reader = Reader {
             bytes: payload,
@@ -33,8 +33,8 @@ impl Tape {
     }
 }
 
-/// Keeps every span, decoded or not, within 32 bits.
-const MAX_LEN: usize = 1 << 30;
+/// Keeps every span, of the document and of what is written from it, within 32 bits.
+const MAX_LEN: usize = 1 << 27;
 
 pub(super) struct Reader<'a> {
     pub bytes: &'a [u8],

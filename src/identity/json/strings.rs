@@ -13,7 +13,7 @@ const HALF: u32 = 31;
 const MASK: u64 = (1 << HALF) - 1;
 
 impl Span {
-    /// Both ends fit 31 bits, since a document is at most 1 GiB.
+    /// Both ends fit 31 bits, since a document is at most 128 MiB.
     #[inline]
     fn new(start: usize, end: usize, decoded: bool) -> Span {
         Span(start as u64 | (end as u64) << HALF | u64::from(decoded) << (2 * HALF))

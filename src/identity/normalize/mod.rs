@@ -4,6 +4,7 @@
 //! byte; no other parser sees a text before that. It must not guess: what has no certain meaning
 //! is refused with a [`Fault`](super::reject::Fault) that names the rule and never the value.
 
+mod calendar;
 mod cbv;
 mod codes;
 mod decimal;
@@ -21,6 +22,7 @@ mod ucum;
 mod ucum_symbols;
 mod unit;
 mod uri;
+mod written_time;
 
 pub(crate) use cbv::{Cbv, Vocabulary};
 pub(crate) use codes::{Enumeration, Loinc, Ndc, Uuid};
@@ -29,9 +31,10 @@ pub(crate) use epc::{Epc, EpcPart};
 pub(crate) use facts::Fact;
 pub(crate) use gs1::{Gtin, Serial};
 pub(crate) use text::{Case, Text, Trim};
-pub(crate) use timestamp::{Finer, Format, Precision, Style, Timestamp, zone_seconds};
+pub(crate) use timestamp::{Finer, Format, Precision, Style, Timestamp};
 pub(crate) use ucum::Ucum;
 pub(crate) use unit::{Entry, MAX_SPELLING, Unit, Unknown};
+pub(crate) use written_time::zone_seconds;
 
 use super::reject::Fault;
 
