@@ -2,8 +2,9 @@
 //! rejection or the items that stand there; and the recipes `reference/...` agree with the
 //! reference implementation on random records (`make_reference.py`).
 
-use oncegate::identity::{Deriver, Events, Recipe, Rejection};
+use oncegate::identity::{Deriver, Events, Recipe, Rejection, explain};
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -79,4 +80,52 @@ fn passed(file: &str) -> usize {
         failed.join("\n")
     );
     passed
+}
+
+/// An explanation shows the very bytes that were hashed.
+#[test]
+fn an_explanation_can_be_checked_by_hand() {
+    let file: Value = serde_json::from_str(include_str!("vectors/keys.json")).unwrap();
+    let mut checked = 0;
+    for vector in file["vectors"].as_array().unwrap() {
+        let recipe = deriver(vector["recipe"].as_str().unwrap());
+        let document = vector["document"].as_str().unwrap();
+        let Ok(events) = explain(recipe.shared_recipe(), document.as_bytes()) else {
+            continue;
+        };
+        for (at, explained) in events.into_iter().enumerate() {
+            let Ok(explained) = explained else { continue };
+            let hash: [u8; 32] = Sha256::digest(&explained.preimage).into();
+            assert_eq!(explained.key.as_bytes(), &hash);
+            let expected = if vector["items"].is_array() {
+                &vector["items"][at]
+            } else {
+                vector
+            };
+            assert_eq!(
+                format!("{}{}", explained.prefix, explained.key),
+                expected["key"]
+            );
+            if let Some(preimage) = expected["preimage"].as_str() {
+                assert_eq!(explained.preimage, preimage, "{}", vector["id"]);
+            }
+            if !explained.preimage.contains("occurrence") {
+                let content = [
+                    b"oncegate content 1\n",
+                    &hash[..],
+                    explained.content.as_bytes(),
+                ]
+                .concat();
+                assert_eq!(explained.digest.as_bytes(), &Sha256::digest(content)[..16]);
+            }
+            assert!(
+                explained
+                    .fields
+                    .iter()
+                    .all(|field| field.normalized.is_some() || field.sent.is_none())
+            );
+            checked += 1;
+        }
+    }
+    assert!(checked > 120, "{checked}");
 }

@@ -366,3 +366,17 @@ fn every_normalizer_keeps_to_its_table() {
         "each normalizer has a table"
     );
 }
+
+/// Libraries for numbers and times take more than their grammars; ours is checked first, and no
+/// library sees a text at all (C07, C26).
+#[test]
+fn what_libraries_take_is_refused_by_the_grammar() {
+    for text in ["1_000", "+5", ".5", "5."] {
+        assert!(text.parse::<rust_decimal::Decimal>().is_ok(), "{text}");
+        assert_eq!(by("decimal", "scale = 3", text), Err(Reason::NotNumber));
+    }
+    for text in ["2016-12-31T23:59:60Z", "2026-07-01T14:30:00+23:59"] {
+        assert!(chrono::DateTime::parse_from_rfc3339(text).is_ok(), "{text}");
+        assert_eq!(by("timestamp", "", text), Err(Reason::Timestamp));
+    }
+}

@@ -95,6 +95,29 @@ proptest! {
         }
     }
 
+    /// A second opinion on rounding.
+    #[test]
+    fn decimals_agree_with_a_library(text in "-?[0-9]{1,18}(\\.[0-9]{1,9})?") {
+        let ours = normalize("decimal", "scale = 3\nexcess = \"round-half-up\"", &text, true).unwrap();
+        let away = rust_decimal::RoundingStrategy::MidpointAwayFromZero;
+        let number: rust_decimal::Decimal = text.parse().unwrap();
+        let rounded = number.round_dp_with_strategy(3, away);
+        let theirs = if rounded.is_zero() { "0.000".to_owned() } else { format!("{rounded:.3}") };
+        prop_assert_eq!(ours.value, theirs);
+    }
+
+    /// A second opinion on calendar and zones.
+    #[test]
+    fn timestamps_agree_with_a_library(seed: u64) {
+        let mut random = Random(seed);
+        let mut json = (FAMILIES[0].make)(&mut random);
+        (FAMILIES[0].respell)(&mut json, &mut random);
+        let text = json.at(&["resulted_at"]).as_text().replace(['t', ' '], "T").replace('z', "Z");
+        let instant = chrono::DateTime::parse_from_rfc3339(&text).unwrap();
+        let event = answers(&mut Deriver::new(recipe("lab-result")), json.plain().as_bytes()).remove(0).unwrap();
+        prop_assert_eq!(event.2, Some(instant.timestamp_micros()));
+    }
+
     #[test]
     fn timestamps_are_idempotent(seed: u64) {
         let mut random = Random(seed);

@@ -10,16 +10,46 @@ use support::{RECIPES, recipe};
 /// A changed fingerprint means that stores and journals of the recipe are refused: raise the
 /// recipe's version, and only then put the new one here.
 const FINGERPRINTS: [(&str, &str); 10] = [
-    ("lab-result", ""),
-    ("epcis-event", ""),
-    ("inventory-batch", ""),
-    ("inventory-item", ""),
-    ("epcis-document", ""),
-    ("fhir-observation", ""),
-    ("reference/lab-result", ""),
-    ("reference/epcis-event", ""),
-    ("reference/inventory-batch", ""),
-    ("reference/inventory-item", ""),
+    (
+        "lab-result",
+        "70a5b0bc830462a42dca83abace333fe982619e385a30c632edcaa1df7470ef0",
+    ),
+    (
+        "epcis-event",
+        "7c45cea5cd1170e92ba467d6be391194c3017850070d7200738efe635e27387b",
+    ),
+    (
+        "inventory-batch",
+        "9c56946535e243ef87c209e42e5a89973ccc150c98c4f77cbd3408d1858fd3bf",
+    ),
+    (
+        "inventory-item",
+        "95f520a5c4a9db6cd40f304a87d5bb365ab95a87ec50d4b0d8d16a46b6d1965e",
+    ),
+    (
+        "epcis-document",
+        "edacc2aa2c0dd667bf53ae39fbcdc47cb2777aa8f80f64c5dd0e879e40c31923",
+    ),
+    (
+        "fhir-observation",
+        "f31334a869feb86d6bcde67888a95aa391b2afa2ea61a5433f530039d747c135",
+    ),
+    (
+        "reference/lab-result",
+        "a9ced3effa7c3656e6e8120d7e86dbe2827908a552b9a2dce33fbece8415678d",
+    ),
+    (
+        "reference/epcis-event",
+        "0ce02d50fc8852b225e3fcfe265390a4a7733c20abc0c0de92ac61b8a1907955",
+    ),
+    (
+        "reference/inventory-batch",
+        "6699872ab512355613d7ccd94c22f42b65ee2249206c01110cc2e7160e1d5b8c",
+    ),
+    (
+        "reference/inventory-item",
+        "a7fdc1271da006c61443ad9818a1dea76216398af58abdf1e8391471e534492e",
+    ),
 ];
 
 #[test]
@@ -182,5 +212,59 @@ fn layout_and_defaults_do_not_change_a_fingerprint() {
         ),
     ] {
         assert_ne!(changed(from, to), plain, "{from} to {to}");
+    }
+}
+
+/// The recipes of the documentation are recipes.
+#[test]
+fn the_documentation_is_true() {
+    let blocks = include_str!("../docs/recipes.md")
+        .split("```toml\n")
+        .skip(1);
+    let blocks: Vec<&str> = blocks
+        .map(|block| block.split("```").next().unwrap())
+        .collect();
+    let whole = blocks
+        .iter()
+        .filter(|block| block.starts_with("name"))
+        .count();
+    assert!(whole >= 4, "{whole}");
+    for at in 0..blocks.len() {
+        let text = match blocks[at].starts_with("name") {
+            true => blocks[at].to_owned(),
+            false => format!("{}{}", blocks[at - 1], blocks[at]),
+        };
+        let recipe = Recipe::parse("recipes.md", &text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        if recipe.name() != "pallet-scan" {
+            continue;
+        }
+        let mut deriver = oncegate::identity::Deriver::new(recipe.into());
+        let document = include_str!("../docs/recipes.md")
+            .split("```json\n")
+            .nth(1)
+            .unwrap();
+        let document = document.split("```").next().unwrap();
+        let first = support::answers(&mut deriver, document.as_bytes());
+        let resent = document
+            .replace(
+                "(00)040123450000003338",
+                "https://id.gs1.org/00/040123450000003338",
+            )
+            .replace("14:30:00+02:00", "12:30:00Z")
+            .replace("7f0c", "81aa");
+        assert!(first[0].is_ok());
+        assert_eq!(support::answers(&mut deriver, resent.as_bytes()), first);
+    }
+    for name in oncegate::identity::normalizers() {
+        assert!(
+            include_str!("../docs/recipes.md").contains(&format!("| `{name}` |")),
+            "{name}"
+        );
+    }
+    for reason in oncegate::identity::Reason::all() {
+        assert!(
+            include_str!("../docs/recipes.md").contains(&format!("`{reason}`")),
+            "{reason}"
+        );
     }
 }

@@ -81,6 +81,11 @@ impl Deriver {
         &self.recipe
     }
 
+    /// The same, to be shared with other derivers.
+    pub fn shared_recipe(&self) -> Arc<Recipe> {
+        self.recipe.clone()
+    }
+
     /// Derives the events of one record: one answer for granularity `record`, one for each
     /// element of the items' array for granularity `items`, in the order of the document.
     ///

@@ -106,13 +106,13 @@ fn record_scope(
     };
     scope.rules = rules(top, &scope)?;
     if let Some(mut digest) = top.table("digest", "[digest]")? {
+        if granularity == Granularity::Items {
+            let rule = "in granularity `items` the digest is that of the item: these keys belong into [items]";
+            return digest.error(digest.at, rule);
+        }
         scope.content = content(&mut digest)?;
         scope.rest = rest(&mut digest, encoding)?;
-        let at = digest.at;
         digest.finish()?;
-        if scope.rest.is_some() && granularity == Granularity::Items {
-            return top.error(at, "in granularity `items`, `rest` belongs into [items]");
-        }
     }
     check::content(top, &scope)?;
     Ok(scope)
