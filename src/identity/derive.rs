@@ -12,6 +12,7 @@ use super::explain::Trace;
 use super::fields::Normalizing;
 use super::hash::{ContentDigest, EventKey};
 use super::item_order::Place;
+use super::items::Identity;
 use super::json::{Kind, Tape};
 use super::lists::Lists;
 use super::namespaces::Bindings;
@@ -47,8 +48,10 @@ pub(super) struct Scratch {
     pub in_place: Vec<(u32, usize)>,
     pub maps: Maps,
     pub record: Vec<Value>,
-    /// The values of the item at hand, or of all items, one behind the other.
+    /// The values of all items, one item behind the other.
     pub items: Vec<Value>,
+    /// Where those of the item at hand begin, in granularity `items`.
+    pub first_value: usize,
     pub order: Vec<Place>,
     pub content_order: Vec<Place>,
     pub preimage: Vec<u8>,
@@ -58,8 +61,8 @@ pub(super) struct Scratch {
     pub item_spans: Vec<(u32, u32)>,
     pub prefixes: String,
     pub answers: Vec<Result<Derived, Rejection>>,
-    /// Hash of the identity without its occurrence, of each answer that is not a rejection.
-    pub identities: Vec<([u8; 32], u32)>,
+    /// Of each answer that is not a rejection, in granularity `items`.
+    pub identities: Vec<Identity>,
     /// Where to note what is hashed, for a person who asks for it.
     pub trace: Option<Vec<Trace>>,
 }
@@ -286,11 +289,11 @@ impl Run<'_> {
         Derived {
             key: EventKey::new(identity),
             digest: digest(&s.content),
-            event_time_micros: event_time(self.recipe, &s.record, &s.items),
+            event_time_micros: event_time(self.recipe, &s.record, &s.items[s.first_value..]),
             prefix: push_prefix(
                 self.recipe,
                 &s.record,
-                &s.items,
+                &s.items[s.first_value..],
                 &s.output.bytes,
                 &mut s.prefixes,
             ),
@@ -326,6 +329,7 @@ impl Scratch {
         self.output.bytes.clear();
         self.record.clear();
         self.items.clear();
+        self.first_value = 0;
         self.bindings.clear();
         self.maps.clear();
         self.item_contents.clear();

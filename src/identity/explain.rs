@@ -123,7 +123,12 @@ impl Run<'_> {
             return;
         }
         let mut fields = self.fields(&self.recipe.record, 0, "", &self.s.record);
-        fields.extend(self.fields(&items.scope, element, "", &self.s.items));
+        fields.extend(self.fields(
+            &items.scope,
+            element,
+            "",
+            &self.s.items[self.s.first_value..],
+        ));
         self.note(fields);
     }
 

@@ -16,6 +16,7 @@ pub(crate) struct Place {
 }
 
 /// Compares items by their normalized values, as bytes.
+#[derive(Clone, Copy)]
 pub(crate) struct ItemOrder<'a> {
     pub items: &'a Items,
     /// The values of all items, one item behind the other.
@@ -29,14 +30,15 @@ impl ItemOrder<'_> {
         &self.values[item as usize * self.items.scope.fields.len() + field]
     }
 
+    /// What is absent comes first; whether a text needs escapes has no part in the order.
+    fn text(&self, item: u32, field: usize) -> (bool, &[u8]) {
+        let value = self.value(item, field);
+        (value.form != Form::Absent, value.bytes(self.bytes))
+    }
+
     fn by(&self, a: u32, b: u32, fields: impl Iterator<Item = usize>) -> Ordering {
-        let text = |item: u32, field: usize| {
-            let value = self.value(item, field);
-            // What is absent comes first; whether a text needs escapes has no part in the order.
-            (value.form != Form::Absent, value.bytes(self.bytes))
-        };
         for field in fields {
-            let order = text(a, field).cmp(&text(b, field));
+            let order = self.text(a, field).cmp(&self.text(b, field));
             if order.is_ne() {
                 return order;
             }
@@ -45,31 +47,48 @@ impl ItemOrder<'_> {
     }
 
     fn by_sort(&self, a: &Place, b: &Place) -> Ordering {
-        a.prefix
-            .cmp(&b.prefix)
-            .then_with(|| self.by(a.index, b.index, self.items.sort.iter().copied()))
+        let rest = || self.by(a.index, b.index, self.items.sort.iter().copied());
+        a.prefix.cmp(&b.prefix).then_with(rest)
+    }
+
+    /// The first field of the order in which items differ; those before it decide nothing.
+    ///
+    /// Its first bytes can be compared before all else, since absent values have none.
+    fn leading(&self, count: u32) -> Option<usize> {
+        let differs = |field: &usize| {
+            let first = self.text(0, *field);
+            (1..count).any(|item| self.text(item, *field) != first)
+        };
+        self.items.sort.iter().copied().find(|field| differs(field))
     }
 
     /// Sorts as the identity writes the items. Whether some of them are equal in what it sorts by.
     pub fn sort_for_identity(&self, count: u32, order: &mut Vec<Place>) -> bool {
         order.clear();
-        let first = self.items.sort.first();
+        let leading = self.leading(count);
         let prefix =
-            |index| first.map_or(0, |field| prefix_of(self.bytes, self.value(index, *field)));
+            |index| leading.map_or(0, |field| prefix_of(self.bytes, self.value(index, field)));
         order.extend((0..count).map(|index| Place {
             prefix: prefix(index),
             index,
         }));
-        if first.is_none() {
+        if self.items.sort.is_empty() {
             return false;
         }
         if order.is_sorted_by(|a, b| self.by_sort(a, b).is_lt()) {
             return false;
         }
-        order.sort_unstable_by(|a, b| self.by_sort(a, b).then(a.index.cmp(&b.index)));
-        order
-            .windows(2)
-            .any(|pair| self.by_sort(&pair[0], &pair[1]).is_eq())
+        // What is found equal here stands side by side in the end.
+        let equals = std::cell::Cell::new(false);
+        order.sort_unstable_by(|a, b| {
+            let order = self.by_sort(a, b);
+            equals.set(equals.get() | order.is_eq());
+            order.then(a.index.cmp(&b.index))
+        });
+        equals.get()
+            && order
+                .windows(2)
+                .any(|pair| self.by_sort(&pair[0], &pair[1]).is_eq())
     }
 
     /// Sorts what the identity's order leaves open, so that the content does not depend on the

@@ -119,21 +119,26 @@ impl Run<'_> {
         self.s.identities.clear();
         let array = self.s.tape.token(list.token);
         let array = array.start as usize..array.end as usize;
-        let outer = self.s.bindings.len();
         for index in 0..count {
-            self.s.items.clear();
-            let answer = match self.item(items, list, index) {
+            self.s.first_value = self.s.items.len();
+            let answer = self.item(items, list, index);
+            let element = self.element(list, index);
+            let answer = match answer {
+                Ok(()) => Ok(self.finish_item(items, element, array.clone())),
                 Err(rejection) => {
+                    self.s.items.truncate(self.s.first_value);
                     self.trace_nothing();
                     Err(rejection)
                 }
-                Ok(()) => Ok(self.finish_item(items, self.element(list, index), array.clone())),
             };
-            self.s.bindings.truncate(outer);
             if let Ok(derived) = &answer {
-                self.s
-                    .identities
-                    .push((*derived.key.as_bytes(), index as u32));
+                let identity = *derived.key.as_bytes();
+                let first_value = self.s.first_value;
+                self.s.identities.push(Identity {
+                    identity,
+                    index,
+                    first_value,
+                });
             }
             self.s.answers.push(answer);
         }
@@ -145,20 +150,11 @@ impl Run<'_> {
 
     /// Key (without an occurrence) and digest of the item whose values are at hand.
     fn finish_item(&mut self, items: &Items, element: u32, array: Range<usize>) -> Derived {
-        if let Some(namespaces) = &items.namespaces {
-            self.s
-                .bindings
-                .add(&self.s.tape, self.payload, element, namespaces);
-        }
-        let known = items
-            .namespaces
-            .as_ref()
-            .map_or(&[][..], |namespaces| &namespaces.known);
-        self.write_rest(&items.scope, element, known);
-        self.write_item_preimage(None);
+        self.write_item_preimage(items, element, None);
         let token = self.s.tape.token(element);
+        let element_span = token.start as usize..token.end as usize;
         let span = ItemSpan {
-            element: token.start as usize..token.end as usize,
+            element: element_span,
             array,
         };
         let derived = self.derived(&items.scope, element, Some(span));
@@ -166,7 +162,18 @@ impl Run<'_> {
         derived
     }
 
-    fn write_item_preimage(&mut self, occurrence: Option<i64>) {
+    /// Writes the identity of the item whose values are at hand.
+    fn write_item_preimage(&mut self, items: &Items, element: u32, occurrence: Option<i64>) {
+        let outer = self.s.bindings.len();
+        let mut known = &[][..];
+        if let Some(namespaces) = &items.namespaces {
+            self.s
+                .bindings
+                .add(&self.s.tape, self.payload, element, namespaces);
+            known = &namespaces.known;
+        }
+        self.write_rest(&items.scope, element, known);
+        self.s.bindings.truncate(outer);
         let s = &mut *self.s;
         let encoder = Encoder {
             encoding: self.recipe.encoding,
@@ -175,10 +182,11 @@ impl Run<'_> {
             rest: &s.rest,
             list: None,
         };
+        let values = &s.items[s.first_value..];
         s.preimage.clear();
         encoder.parts(
             &self.recipe.layout.item,
-            &s.items,
+            values,
             occurrence,
             &mut s.preimage,
         );
@@ -188,35 +196,42 @@ impl Run<'_> {
     /// final keys.
     fn number_occurrences(&mut self, items: &Items, list: Found) {
         let mut identities = std::mem::take(&mut self.s.identities);
-        let digest_of = |index: u32| match &self.s.answers[index as usize] {
+        let digest_of = |index: usize| match &self.s.answers[index] {
             Ok(derived) => Some(derived.digest),
             Err(_) => None,
         };
         identities.sort_unstable_by(|a, b| {
-            a.0.cmp(&b.0)
-                .then_with(|| digest_of(a.1).cmp(&digest_of(b.1)))
-                .then(a.1.cmp(&b.1))
+            let digests = || digest_of(a.index).cmp(&digest_of(b.index));
+            a.identity
+                .cmp(&b.identity)
+                .then_with(digests)
+                .then(a.index.cmp(&b.index))
         });
         let (mut number, mut before) = (0, None);
-        for (identity, index) in &identities {
-            number = if before == Some(*identity) {
+        for equal in &identities {
+            number = if before == Some(equal.identity) {
                 number + 1
             } else {
                 1
             };
-            before = Some(*identity);
-            self.s.items.clear();
-            // The item was accepted once already, so this cannot fail; if it did, the answer
-            // would stand as it is.
-            if self.item(items, list, *index as usize).is_err() {
-                continue;
-            }
-            self.write_item_preimage(Some(number));
-            self.trace_occurrence(*index as usize);
-            if let Ok(derived) = &mut self.s.answers[*index as usize] {
+            before = Some(equal.identity);
+            self.s.first_value = equal.first_value;
+            self.write_item_preimage(items, self.element(list, equal.index), Some(number));
+            self.trace_occurrence(equal.index);
+            if let Ok(derived) = &mut self.s.answers[equal.index] {
                 derived.key = EventKey::new(Sha256::digest(&self.s.preimage).into());
             }
         }
         self.s.identities = identities;
     }
+}
+
+/// An item that has an identity, before it is told apart from its equals.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Identity {
+    /// Hash of the identity without its occurrence.
+    identity: [u8; 32],
+    index: usize,
+    /// Where its values begin among those of all items.
+    first_value: usize,
 }
