@@ -3,6 +3,8 @@
 //! Values only; how they come about is in `derive`.
 
 use super::hash::{ContentDigest, EventKey};
+use super::preimage::{Form, Value, value_of};
+use super::recipe::{PrefixPart, Recipe};
 use super::reject::Rejection;
 use std::ops::Range;
 
@@ -81,4 +83,38 @@ impl Event<'_> {
     pub fn key_text(&self) -> String {
         format!("{}{}", self.prefix, self.key)
     }
+}
+
+/// The first of the event time's fields that is there.
+pub(crate) fn event_time(recipe: &Recipe, record: &[Value], item: &[Value]) -> Option<i64> {
+    let mut values = recipe
+        .event_time
+        .iter()
+        .map(|at| value_of(*at, record, item));
+    values
+        .find(|value| value.form != Form::Absent)
+        .map(|value| value.micros)
+}
+
+/// Appends the prefix of an event; the span of it.
+pub(crate) fn push_prefix(
+    recipe: &Recipe,
+    record: &[Value],
+    item: &[Value],
+    bytes: &[u8],
+    out: &mut String,
+) -> Range<usize> {
+    let start = out.len();
+    for part in &recipe.prefix {
+        match part {
+            PrefixPart::Literal(text) => out.push_str(text),
+            PrefixPart::Field(at) => {
+                // Normalizers write UTF-8 only, so nothing is lost here.
+                out.push_str(&String::from_utf8_lossy(
+                    value_of(*at, record, item).bytes(bytes),
+                ));
+            }
+        }
+    }
+    start..out.len()
 }

@@ -63,19 +63,40 @@ impl fmt::Display for Reason {
 }
 
 /// A normalizer's answer to a value that it cannot read: the reason and the rule that was broken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// The reason under which it is counted.
-    pub reason: Reason,
-    /// The rule in words, without any value.
-    pub rule: &'static str,
-}
+///
+/// It is one word, so that the answers of normalizers travel in a register.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Fault(&'static (Reason, &'static str));
 
 impl Fault {
-    pub(crate) const fn new(reason: Reason, rule: &'static str) -> Fault {
-        Fault { reason, rule }
+    pub(crate) const fn of(fault: &'static (Reason, &'static str)) -> Fault {
+        Fault(fault)
+    }
+
+    /// The reason under which it is counted.
+    pub const fn reason(self) -> Reason {
+        self.0.0
+    }
+
+    /// The rule in words, without any value.
+    pub const fn rule(self) -> &'static str {
+        self.0.1
     }
 }
+
+impl fmt::Debug for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Fault({}: {})", self.reason(), self.rule())
+    }
+}
+
+/// Makes a [`Fault`] of a reason and a rule that are constants.
+macro_rules! fault {
+    ($reason:expr, $rule:expr $(,)?) => {
+        $crate::identity::reject::Fault::of(const { &($reason, $rule) })
+    };
+}
+pub(crate) use fault;
 
 /// Why a record, or one item of it, is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,9 +111,9 @@ pub struct Rejection {
 impl Rejection {
     pub(crate) fn at(pointer: impl Into<Box<str>>, fault: Fault) -> Rejection {
         Rejection {
-            reason: fault.reason,
+            reason: fault.reason(),
             pointer: pointer.into(),
-            rule: fault.rule,
+            rule: fault.rule(),
             position: None,
         }
     }

@@ -8,9 +8,11 @@
 //! Nothing here knows recipes, and nothing here may hash or normalize.
 
 mod reader;
+mod shapes;
+mod strings;
 mod tape;
 
-pub(crate) use tape::{Kind, Mark, Tape, Token, prefix_of};
+pub(crate) use tape::{Kind, Mark, Member, Tape, Token, compare_names, index_of, prefix_of};
 
 /// How many arrays and objects may stand inside each other.
 pub const MAX_DEPTH: usize = 64;

@@ -1,18 +1,26 @@
-//! The GS1 Core Business Vocabulary 2.0: business steps (7.1) and dispositions (7.2).
+//! The GS1 Core Business Vocabulary 2.0: business steps, dispositions and two more.
 //!
-//! Bare word, URN, web URI and CURIE of one value are one, printed as the URN. The vocabulary is
+//! Bare word, URN, web URI and CURIE of one value are one, printed as the URN (the namespace
+//! `ns.gs1.org` stands in drafts of the standard and in documents of that time). The vocabulary is
 //! closed and its case matters; what stands in a namespace of GS1 and is unknown is a mistake.
 //! A URI of the user's own vocabulary is kept as it is.
 
 use super::text::Text;
+use super::uri::is_uri;
 use super::{Answer, Input, Output};
-use crate::identity::reject::{Fault, Reason};
+use crate::identity::reject::{Reason, fault};
 
 /// Which vocabulary a value belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Vocabulary {
+    /// Section 7.1.
     BizStep,
+    /// Section 7.2.
     Disposition,
+    /// Section 7.3.
+    BizTransactionType,
+    /// Section 7.4.
+    SourceDestinationType,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,30 +28,45 @@ pub(crate) struct Cbv {
     /// A value is read as a text first, by these rules.
     pub text: Text,
     pub vocabulary: Vocabulary,
+    /// Keep what stands in a namespace of GS1 and is unknown; a bare word never is.
+    pub open: bool,
 }
 
 const RULE: &str = "a word of the CBV or a URI of one's own is due";
+
+impl Vocabulary {
+    /// The beginning of the URN, that of the local part of web URI and CURIE, and the words.
+    fn spellings(self) -> (&'static [u8], &'static [u8], &'static [&'static str]) {
+        match self {
+            Vocabulary::BizStep => (b"urn:epcglobal:cbv:bizstep:", b"BizStep-", BIZ_STEPS),
+            Vocabulary::Disposition => (b"urn:epcglobal:cbv:disp:", b"Disp-", DISPOSITIONS),
+            Vocabulary::BizTransactionType => {
+                (b"urn:epcglobal:cbv:btt:", b"BTT-", BIZ_TRANSACTION_TYPES)
+            }
+            Vocabulary::SourceDestinationType => {
+                (b"urn:epcglobal:cbv:sdt:", b"SDT-", SOURCE_DESTINATION_TYPES)
+            }
+        }
+    }
+}
 
 impl Cbv {
     pub fn apply(&self, input: Input<'_>, out: &mut Output) -> Answer {
         let start = out.bytes.len();
         self.text.apply(input, out)?;
         let text = &out.bytes[start..];
-        let (urn, web, curie, words) = match self.vocabulary {
-            Vocabulary::BizStep => (
-                &b"urn:epcglobal:cbv:bizstep:"[..],
-                &b"https://ref.gs1.org/cbv/BizStep-"[..],
-                &b"cbv:BizStep-"[..],
-                BIZ_STEPS,
-            ),
-            Vocabulary::Disposition => (
-                &b"urn:epcglobal:cbv:disp:"[..],
-                &b"https://ref.gs1.org/cbv/Disp-"[..],
-                &b"cbv:Disp-"[..],
-                DISPOSITIONS,
-            ),
+        let (urn, local, words) = self.vocabulary.spellings();
+        let beginnings = [
+            b"cbv:".as_slice(),
+            b"https://ref.gs1.org/cbv/",
+            b"https://ns.gs1.org/cbv/",
+        ];
+        let web = || {
+            beginnings
+                .iter()
+                .find_map(|p| text.strip_prefix(*p)?.strip_prefix(local))
         };
-        let word = [urn, web, curie].iter().find_map(|p| text.strip_prefix(*p)).unwrap_or(text);
+        let word = text.strip_prefix(urn).or_else(web).unwrap_or(text);
         if let Some(known) = words.iter().find(|known| known.as_bytes() == word) {
             out.bytes.truncate(start);
             out.bytes.extend_from_slice(urn);
@@ -51,28 +74,11 @@ impl Cbv {
             out.plain = true;
             return Ok(());
         }
-        match is_uri(text) && !in_gs1_namespace(text) {
+        match is_uri(text) && (self.open || !in_gs1_namespace(text)) {
             true => Ok(()),
-            false => Err(Fault::new(Reason::Cbv, RULE)),
+            false => Err(fault!(Reason::Cbv, RULE)),
         }
     }
-}
-
-/// RFC 3986, section 3: a scheme, a colon, and characters that a URI (or IRI) can hold.
-fn is_uri(text: &[u8]) -> bool {
-    let Some(colon) = text.iter().position(|b| *b == b':') else {
-        return false;
-    };
-    let (scheme, rest) = (&text[..colon], &text[colon + 1..]);
-    scheme.first().is_some_and(u8::is_ascii_alphabetic)
-        && scheme.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'))
-        && !rest.is_empty()
-        && !rest.iter().any(|b| {
-            matches!(
-                b,
-                0..=b' ' | b'"' | b'<' | b'>' | b'\\' | b'^' | b'`' | b'{' | b'|' | b'}' | 0x7F
-            )
-        })
 }
 
 fn in_gs1_namespace(text: &[u8]) -> bool {
@@ -83,7 +89,10 @@ fn in_gs1_namespace(text: &[u8]) -> bool {
         b"http://ref.gs1.org/",
         b"https://ns.gs1.org/",
     ];
-    NAMESPACES.iter().any(|n| text.get(..n.len()).is_some_and(|t| t.eq_ignore_ascii_case(n)))
+    NAMESPACES.iter().any(|n| {
+        text.get(..n.len())
+            .is_some_and(|t| t.eq_ignore_ascii_case(n))
+    })
 }
 
 const BIZ_STEPS: &[&str] = &[
@@ -165,3 +174,21 @@ const DISPOSITIONS: &[&str] = &[
     "unavailable",
     "unknown",
 ];
+
+const BIZ_TRANSACTION_TYPES: &[&str] = &[
+    "bol",
+    "cert",
+    "desadv",
+    "inv",
+    "pedigree",
+    "po",
+    "poc",
+    "prodorder",
+    "recadv",
+    "rma",
+    "testprd",
+    "testres",
+    "upevt",
+];
+
+const SOURCE_DESTINATION_TYPES: &[&str] = &["location", "owning_party", "possessing_party"];

@@ -5,7 +5,7 @@
 //! number type ever holds the value, so nothing is lost whatever its length (P31).
 
 use super::{Answer, Input, Output};
-use crate::identity::reject::{Fault, Reason};
+use crate::identity::reject::{Reason, fault};
 
 /// What becomes of decimals beyond the scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub(crate) struct Decimal {
     pub excess: Excess,
     /// Print `-0.000` where the number was negative, as Python does (C06).
     pub keep_zero_sign: bool,
+    /// Print no zeros at the end of the decimals; zeros beyond the scale are then no decimals.
+    pub drop_zeros: bool,
 }
 
 /// Digits of the printed number in all, before and behind the point.
@@ -42,27 +44,60 @@ struct Parts<'a> {
 impl Decimal {
     pub fn apply(&self, input: Input<'_>, out: &mut Output) -> Answer {
         let (Input::Text(text) | Input::Number(text)) = input else {
-            return Err(Fault::new(Reason::NotNumber, GRAMMAR));
+            return Err(fault!(Reason::NotNumber, GRAMMAR));
         };
-        let parts = parse(text).ok_or(Fault::new(Reason::NotNumber, GRAMMAR))?;
+        let parts = parse(text).ok_or(fault!(Reason::NotNumber, GRAMMAR))?;
         let scale = i64::from(self.scale);
-        if parts.decimals > scale && self.excess == Excess::Refuse {
-            return Err(Fault::new(Reason::Scale, "a number has no more decimals than the scale"));
+        let beyond = if self.drop_zeros {
+            parts.decimals - parts.zeros_at_end()
+        } else {
+            parts.decimals
+        };
+        if beyond > scale && self.excess == Excess::Refuse {
+            return Err(fault!(
+                Reason::Scale,
+                "a number has no more decimals than the scale",
+            ));
         }
         if parts.point > i64::from(MAX_DIGITS) - scale {
-            return Err(Fault::new(Reason::Range, RANGE));
+            return Err(fault!(Reason::Range, RANGE));
         }
         let start = out.bytes.len();
-        out.bytes.push(b'-');
-        self.print(&parts, out);
-        if parts.digit(parts.point + scale) >= b'5' {
-            self.round_up(start + 1, out)?;
+        let sign = usize::from(parts.negative);
+        if parts.negative {
+            out.bytes.push(b'-');
         }
-        let zero = out.bytes[start + 1..].iter().all(|b| matches!(b, b'0' | b'.'));
-        if !parts.negative || (zero && !self.keep_zero_sign) {
+        if parts.is_plain() && parts.decimals <= scale {
+            self.copy(&parts, out);
+        } else {
+            self.print(&parts, out);
+        }
+        if parts.decimals > scale && parts.digit(parts.point + scale) >= b'5' {
+            self.round_up(start + sign, out)?;
+        }
+        if self.drop_zeros && self.scale > 0 {
+            drop_zeros(start + sign, &mut out.bytes);
+        }
+        if parts.negative && !self.keep_zero_sign && is_zero(&out.bytes[start + 1..]) {
             out.bytes.remove(start);
         }
         Ok(())
+    }
+
+    /// The same as printing, for the common number that has no exponent and no decimals beyond
+    /// the scale.
+    fn copy(&self, parts: &Parts<'_>, out: &mut Output) {
+        match parts.whole.get(parts.skip..) {
+            Some(whole) if !whole.is_empty() => out.bytes.extend_from_slice(whole),
+            _ => out.bytes.push(b'0'),
+        }
+        if self.scale > 0 {
+            out.bytes.push(b'.');
+            out.bytes.extend_from_slice(parts.fraction);
+            const ZEROS: [u8; 32] = [b'0'; 32];
+            let missing = usize::from(self.scale) - parts.fraction.len();
+            out.bytes.extend_from_slice(&ZEROS[..missing]);
+        }
     }
 
     /// Prints the digits down to the scale; what stands beyond is left for rounding.
@@ -95,9 +130,23 @@ impl Decimal {
         out.bytes.insert(start, b'1');
         let point = usize::from(self.scale > 0);
         match out.bytes.len() - start - point > usize::from(MAX_DIGITS) {
-            true => Err(Fault::new(Reason::Range, RANGE)),
+            true => Err(fault!(Reason::Range, RANGE)),
             false => Ok(()),
         }
+    }
+}
+
+fn is_zero(digits: &[u8]) -> bool {
+    digits.iter().all(|b| matches!(b, b'0' | b'.'))
+}
+
+/// Takes the zeros off the end of decimals, and the point with the last of them.
+fn drop_zeros(start: usize, bytes: &mut Vec<u8>) {
+    while bytes.len() > start + 1 && bytes.ends_with(b"0") {
+        bytes.pop();
+    }
+    if bytes.ends_with(b".") {
+        bytes.pop();
     }
 }
 
@@ -105,13 +154,35 @@ const GRAMMAR: &str = "a decimal number in the form of JSON is due";
 const RANGE: &str = "a number has at most 28 digits in all";
 
 impl Parts<'_> {
+    /// It was written without an exponent.
+    fn is_plain(&self) -> bool {
+        self.decimals == self.fraction.len() as i64
+    }
+
+    /// Zeros at the end of all digits as written; for zero itself, all of its decimals.
+    fn zeros_at_end(&self) -> i64 {
+        let digits = self.whole.iter().chain(self.fraction);
+        let zeros = digits.rev().take_while(|b| **b == b'0').count();
+        match zeros == self.whole.len() + self.fraction.len() {
+            true => self.decimals.max(0),
+            false => zeros as i64,
+        }
+    }
+
     /// The digit at a place counted from the first significant one; zero outside.
     fn digit(&self, index: i64) -> u8 {
-        let Some(index) = usize::try_from(index).ok().and_then(|i| i.checked_add(self.skip)) else {
+        let Some(index) = usize::try_from(index)
+            .ok()
+            .and_then(|i| i.checked_add(self.skip))
+        else {
             return b'0';
         };
         let behind = index.wrapping_sub(self.whole.len());
-        self.whole.get(index).or_else(|| self.fraction.get(behind)).copied().unwrap_or(b'0')
+        self.whole
+            .get(index)
+            .or_else(|| self.fraction.get(behind))
+            .copied()
+            .unwrap_or(b'0')
     }
 }
 
@@ -139,8 +210,19 @@ fn parse(text: &[u8]) -> Option<Parts<'_>> {
     let decimals = fraction.len() as i64 - exponent;
     let significant = digits - skip as i64;
     // Zero has no first digit: its point is put where nothing is printed before it.
-    let point = if significant == 0 { 0 } else { significant - decimals };
-    Some(Parts { negative, whole, fraction, skip, point, decimals })
+    let point = if significant == 0 {
+        0
+    } else {
+        significant - decimals
+    };
+    Some(Parts {
+        negative,
+        whole,
+        fraction,
+        skip,
+        point,
+        decimals,
+    })
 }
 
 /// One digit or more, and what follows them.
@@ -159,6 +241,53 @@ fn exponent(text: &[u8]) -> Option<i64> {
     let (digits, []) = take_digits(digits)? else {
         return None;
     };
-    let size = digits.iter().fold(0i64, |n, d| (n * 10 + i64::from(d - b'0')).min(1 << 40));
+    let size = digits
+        .iter()
+        .fold(0i64, |n, d| (n * 10 + i64::from(d - b'0')).min(1 << 40));
     Some(if negative { -size } else { size })
+}
+
+/// Appends a JSON number so that equal values are equal texts: significant digits and, where it
+/// is not zero, the power of ten of the last (`26.0` is `26`, `0.05` is `5e-2`). An exponent of
+/// more digits than anyone means is left as it was sent.
+pub(crate) fn push_number_by_value(text: &[u8], out: &mut Vec<u8>) {
+    let exponent_digits = text.iter().rev().take_while(|b| b.is_ascii_digit()).count();
+    let has_exponent = text.iter().any(|b| matches!(b, b'e' | b'E'));
+    let Some(parts) = parse(text).filter(|_| !has_exponent || exponent_digits < 10) else {
+        out.extend_from_slice(text);
+        return;
+    };
+    let all = parts.whole.len() + parts.fraction.len();
+    if parts.skip == all {
+        out.push(b'0');
+        return;
+    }
+    if parts.negative {
+        out.push(b'-');
+    }
+    let zeros = parts.zeros_at_end();
+    let digits = parts.whole.iter().chain(parts.fraction).skip(parts.skip);
+    out.extend(digits.take(all - parts.skip - zeros as usize));
+    let power = zeros - parts.decimals;
+    if power != 0 {
+        out.push(b'e');
+        push_integer(power, out);
+    }
+}
+
+/// Appends a whole number in decimal.
+pub(crate) fn push_integer(number: i64, out: &mut Vec<u8>) {
+    if number < 0 {
+        out.push(b'-');
+    }
+    let (mut digits, mut at, mut rest) = ([0; 20], 20, number.unsigned_abs());
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[at..]);
 }

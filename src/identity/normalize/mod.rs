@@ -4,23 +4,39 @@
 //! byte; no other parser sees a text before that. It must not guess: what has no certain meaning
 //! is refused with a [`Fault`](super::reject::Fault) that names the rule and never the value.
 
+mod calendar;
 mod cbv;
 mod codes;
 mod decimal;
+mod epc;
+mod facts;
 mod gs1;
+mod gs1_keys;
+mod gs1_link;
+mod gs1_scan;
+mod gs1_urn;
 mod text;
 mod timestamp;
+pub(crate) mod try_out;
+mod ucum;
+mod ucum_symbols;
 mod unit;
+mod uri;
+mod written_time;
 
 pub(crate) use cbv::{Cbv, Vocabulary};
 pub(crate) use codes::{Enumeration, Loinc, Ndc, Uuid};
-pub(crate) use decimal::{Decimal, Excess};
+pub(crate) use decimal::{Decimal, Excess, push_integer, push_number_by_value};
+pub(crate) use epc::{Epc, EpcPart};
+pub(crate) use facts::Fact;
 pub(crate) use gs1::{Gtin, Serial};
 pub(crate) use text::{Case, Text, Trim};
-pub(crate) use timestamp::{Finer, Precision, Style, Timestamp};
+pub(crate) use timestamp::{Finer, Format, Precision, Style, Timestamp};
+pub(crate) use ucum::Ucum;
 pub(crate) use unit::{Entry, MAX_SPELLING, Unit, Unknown};
+pub(crate) use written_time::zone_seconds;
 
-use super::reject::{Fault, Reason};
+use super::reject::Fault;
 
 /// What stands in the document where a normalizer looks.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +74,8 @@ pub(crate) enum Normalizer {
     Decimal(Decimal),
     Timestamp(Timestamp),
     Unit(Unit),
+    Ucum(Ucum),
+    Epc(Epc),
     Gtin(Gtin),
     Serial(Serial),
     Ndc(Ndc),
@@ -77,6 +95,8 @@ impl Normalizer {
             Normalizer::Decimal(n) => n.apply(input, out),
             Normalizer::Timestamp(n) => n.apply(input, out),
             Normalizer::Unit(n) => n.apply(input, out),
+            Normalizer::Ucum(n) => n.apply(input, out),
+            Normalizer::Epc(n) => n.apply(input, out),
             Normalizer::Gtin(n) => n.apply(input, out),
             Normalizer::Serial(n) => n.apply(input, out),
             Normalizer::Ndc(n) => n.apply(input, out),
@@ -89,9 +109,9 @@ impl Normalizer {
 }
 
 /// The text of an input that must be a string, or the fault of its kind.
-fn text_or<'a>(input: Input<'a>, reason: Reason, rule: &'static str) -> Result<&'a [u8], Fault> {
+fn text_or(input: Input<'_>, fault: Fault) -> Result<&[u8], Fault> {
     match input {
         Input::Text(text) => Ok(text),
-        _ => Err(Fault::new(reason, rule)),
+        _ => Err(fault),
     }
 }

@@ -5,7 +5,7 @@
 //! keys that exist already can take a text as it was sent. Meaning of the text is not judged here.
 
 use super::{Answer, Input, Output, text_or};
-use crate::identity::reject::{Fault, Reason};
+use crate::identity::reject::{Fault, Reason, fault};
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 /// What is taken off both ends.
@@ -55,35 +55,40 @@ const INVISIBLE: &str = "a text holds no control or format character";
 
 impl Text {
     pub fn apply(&self, input: Input<'_>, out: &mut Output) -> Answer {
-        let text = text_or(input, Reason::NotText, NOT_TEXT)?;
-        if self.case == Case::Keep
-            && let Some(text) = self.visible_ascii(text)
-        {
-            if text.is_empty() && !self.allow_empty {
-                return Err(Fault::new(Reason::Empty, EMPTY));
-            }
-            out.plain = !text.iter().any(|b| matches!(b, b'"' | b'\\'));
-            out.bytes.extend_from_slice(text);
+        let text = text_or(input, fault!(Reason::NotText, NOT_TEXT))?;
+        if self.case == Case::Keep && self.visible_ascii(text, out)? {
             return Ok(());
         }
         self.compose_slowly(text, out)
     }
 
-    /// The text trimmed, if it is nothing but visible ASCII and blanks: no other rule can then
-    /// apply to it.
-    fn visible_ascii<'a>(&self, text: &'a [u8]) -> Option<&'a [u8]> {
+    /// Appends the text trimmed, if it is nothing but visible ASCII and blanks: no other rule can
+    /// then apply to it. Whether it was.
+    fn visible_ascii(&self, text: &[u8], out: &mut Output) -> Result<bool, Fault> {
         let trimmed = match self.trim {
             Trim::None => text,
             Trim::Unicode | Trim::Python => trim_ascii(text),
         };
-        trimmed.iter().all(|b| matches!(b, 0x20..=0x7E)).then_some(trimmed)
+        let (mut visible, mut plain) = (true, true);
+        for byte in trimmed {
+            visible &= matches!(byte, 0x20..=0x7E);
+            plain &= !matches!(byte, b'"' | b'\\');
+        }
+        if !visible {
+            return Ok(false);
+        }
+        if trimmed.is_empty() && !self.allow_empty {
+            return Err(fault!(Reason::Empty, EMPTY));
+        }
+        out.plain = plain;
+        out.bytes.extend_from_slice(trimmed);
+        Ok(true)
     }
 
     #[cold]
     fn compose_slowly(&self, text: &[u8], out: &mut Output) -> Answer {
         // The reader has checked this already; a fault is still better than a panic.
-        let text =
-            std::str::from_utf8(text).map_err(|_| Fault::new(Reason::Json, "text is UTF-8"))?;
+        let text = std::str::from_utf8(text).map_err(|_| fault!(Reason::Json, "text is UTF-8"))?;
         let mut scratch = std::mem::take(&mut out.scratch);
         scratch.clear();
         if self.compose && is_nfc_quick(text.chars()) != IsNormalized::Yes {
@@ -98,10 +103,10 @@ impl Text {
 
     fn finish(&self, text: &str, out: &mut Output) -> Answer {
         if text.is_empty() && !self.allow_empty {
-            return Err(Fault::new(Reason::Empty, EMPTY));
+            return Err(fault!(Reason::Empty, EMPTY));
         }
         if !self.any_character && text.chars().any(invisible) {
-            return Err(Fault::new(Reason::Character, INVISIBLE));
+            return Err(fault!(Reason::Character, INVISIBLE));
         }
         let start = out.bytes.len();
         match self.case {

@@ -1,12 +1,18 @@
 //! Times: one instant, one text, in UTC.
 //!
-//! RFC 3339 section 5.6 with zone and seconds; `t`, `z` and a blank for the `T` are taken too.
+//! Two formats. RFC 3339 section 5.6 with zone and seconds; `t`, `z` and a blank for the `T` are taken too.
 //! A time without a zone, without seconds, a leap second, 24:00 and every other form of ISO 8601
 //! are refused: readers disagree about them (C26, C27, ISO-3 to ISO-5). The text is parsed here,
 //! byte by byte; no clock and no zone of the host has a part in it.
+//!
+//! HL7 version 2 DTM (and TS with its degree of precision): fourteen digits to the second, up to
+//! four decimals, and a zone in the text or in the recipe. Coarser times are refused, since
+//! filling them up would merge the results of a minute (HL7-1 to HL7-6).
 
+use super::calendar::civil_from_days;
+use super::written_time::{FORM, HL7, hl7, rfc3339};
 use super::{Answer, Input, Output, text_or};
-use crate::identity::reject::{Fault, Reason};
+use crate::identity::reject::{Reason, fault};
 
 /// The finest part of a second that a recipe keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +29,8 @@ pub(crate) enum Finer {
     Refuse,
     /// The digits are cut, as the reference does (C04, C21, C25).
     Truncate,
+    /// Half is rounded up, as the event hash of CBV 2.0 has it (section 8.9.2; ISO-7).
+    RoundHalfUp,
 }
 
 /// How UTC is written at the end.
@@ -34,49 +42,71 @@ pub(crate) enum Style {
     Offset,
 }
 
+/// How a time is written by the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    Rfc3339,
+    /// The seconds that the sender's clock is ahead of UTC, for times without a zone.
+    Hl7 {
+        zone_seconds: Option<i32>,
+    },
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Timestamp {
+    pub format: Format,
     pub style: Style,
     pub precision: Precision,
     pub finer: Finer,
+    /// Print as many decimals as the precision has; else none where they are zero, and six
+    /// where they are not.
+    pub all_decimals: bool,
 }
 
-/// A time as written: seconds of its own clock, a part of a second, and the zone.
-struct Written {
-    seconds: i64,
-    micros: i64,
-    /// Digits beyond the sixth decimal were not all zero.
-    finer: bool,
-    offset_seconds: i64,
-}
-
-const FORM: &str = "a time in the form of RFC 3339 with seconds and zone is due";
 const YEARS: &str = "a time lies within the years 1970 to 2200 of UTC";
 const FINER: &str = "a time is not finer than the recipe's precision";
 
 impl Timestamp {
     pub fn apply(&self, input: Input<'_>, out: &mut Output) -> Answer {
-        let text = text_or(input, Reason::Timestamp, FORM)?;
-        let written = rfc3339(text).ok_or(Fault::new(Reason::Timestamp, FORM))?;
-        let seconds = written.seconds - written.offset_seconds;
-        if !(0..=LAST_SECOND).contains(&seconds) {
-            return Err(Fault::new(Reason::Range, YEARS));
-        }
-        let unit = match self.precision {
-            Precision::Second => 1_000_000,
-            Precision::Millisecond => 1_000,
-            Precision::Microsecond => 1,
+        let written = match self.format {
+            Format::Rfc3339 => {
+                let text = text_or(input, fault!(Reason::Timestamp, FORM))?;
+                rfc3339(text).ok_or(fault!(Reason::Timestamp, FORM))?
+            }
+            Format::Hl7 { zone_seconds } => hl7(
+                text_or(input, fault!(Reason::Timestamp, HL7))?,
+                zone_seconds,
+            )?,
         };
-        let beyond = written.micros % unit;
-        if self.finer == Finer::Refuse && (beyond != 0 || written.finer) {
-            return Err(Fault::new(Reason::Precision, FINER));
+        let unit = self.unit_micros();
+        let beyond = written.fraction.micros % unit;
+        let carry = match self.finer {
+            Finer::Refuse if beyond != 0 || written.fraction.finer => {
+                return Err(fault!(Reason::Precision, FINER));
+            }
+            Finer::Refuse | Finer::Truncate => 0,
+            Finer::RoundHalfUp if unit == 1 => i64::from(written.fraction.upper_half),
+            Finer::RoundHalfUp => i64::from(beyond * 2 >= unit) * unit,
+        };
+        let seconds = written.seconds - written.offset_seconds;
+        out.micros = seconds * 1_000_000 + written.fraction.micros - beyond + carry;
+        if !(0..=LAST_MICRO).contains(&out.micros) {
+            return Err(fault!(Reason::Range, YEARS));
         }
-        out.micros = seconds * 1_000_000 + written.micros - beyond;
         self.print(out.micros, &mut out.bytes);
         Ok(())
     }
 
-    /// Prints an instant; the fraction is left out when zero, else it has six digits.
+    /// The precision in microseconds.
+    fn unit_micros(&self) -> i64 {
+        match self.precision {
+            Precision::Second => 1_000_000,
+            Precision::Millisecond => 1_000,
+            Precision::Microsecond => 1,
+        }
+    }
+
+    /// Prints an instant.
     fn print(&self, micros: i64, out: &mut Vec<u8>) {
         let (seconds, fraction) = (micros.div_euclid(1_000_000), micros.rem_euclid(1_000_000));
         let (year, month, day) = civil_from_days(seconds.div_euclid(86_400));
@@ -89,10 +119,17 @@ impl Timestamp {
         put(&mut text[14..16], second / 60 % 60);
         put(&mut text[17..19], second % 60);
         out.extend_from_slice(&text);
-        if fraction != 0 {
+        let decimals = match (self.all_decimals, self.precision) {
+            (true, Precision::Second) => 0,
+            (true, Precision::Millisecond) => 3,
+            (true, Precision::Microsecond) => 6,
+            (false, _) if fraction == 0 => 0,
+            (false, _) => 6,
+        };
+        if decimals > 0 {
             let mut text = *b".000000";
             put(&mut text[1..], fraction);
-            out.extend_from_slice(&text);
+            out.extend_from_slice(&text[..=decimals]);
         }
         out.extend_from_slice(match self.style {
             Style::Z => b"Z",
@@ -109,90 +146,5 @@ fn put(digits: &mut [u8], mut number: i64) {
     }
 }
 
-/// The last second of the year 2200.
-const LAST_SECOND: i64 = 7_289_654_399;
-
-fn rfc3339(text: &[u8]) -> Option<Written> {
-    let (date_time, rest) = text.split_first_chunk::<19>()?;
-    let [_, _, _, _, b'-', _, _, b'-', _, _, b'T' | b't' | b' ', _, _, b':', _, _, b':', _, _] =
-        date_time
-    else {
-        return None;
-    };
-    let day = days(number(&text[0..4])?, number(&text[5..7])?, number(&text[8..10])?)?;
-    let second = clock(number(&text[11..13])?, number(&text[14..16])?, number(&text[17..19])?)?;
-    let (micros, finer, rest) = match rest {
-        [b'.', rest @ ..] => fraction(rest)?,
-        _ => (0, false, rest),
-    };
-    let offset_seconds = match rest {
-        [b'Z' | b'z'] => 0,
-        [sign @ (b'+' | b'-'), h1, h2, b':', m1, m2] => offset(*sign, &[*h1, *h2], &[*m1, *m2])?,
-        _ => return None,
-    };
-    Some(Written { seconds: day * 86_400 + second, micros, finer, offset_seconds })
-}
-
-/// A number of ASCII digits only.
-fn number(digits: &[u8]) -> Option<i64> {
-    digits.iter().try_fold(0, |n, d| d.is_ascii_digit().then(|| n * 10 + i64::from(d - b'0')))
-}
-
-fn clock(hour: i64, minute: i64, second: i64) -> Option<i64> {
-    (hour < 24 && minute < 60 && second < 60).then_some(hour * 3600 + minute * 60 + second)
-}
-
-/// Offsets reach 14:00 on either side, as FHIR and EPCIS have it.
-fn offset(sign: u8, hours: &[u8], minutes: &[u8]) -> Option<i64> {
-    let (hours, minutes) = (number(hours)?, number(minutes)?);
-    let seconds = hours * 3600 + minutes * 60;
-    if minutes > 59 || seconds > 14 * 3600 {
-        return None;
-    }
-    Some(if sign == b'-' { -seconds } else { seconds })
-}
-
-/// One digit or more behind the point: microseconds, whether anything finer was there, the rest.
-fn fraction(text: &[u8]) -> Option<(i64, bool, &[u8])> {
-    let count = text.iter().take_while(|b| b.is_ascii_digit()).count();
-    let (digits, rest) = text.split_at(count);
-    if digits.is_empty() {
-        return None;
-    }
-    let micros = (0..6).fold(0, |n, i| n * 10 + digits.get(i).map_or(0, |d| i64::from(d - b'0')));
-    Some((micros, digits.iter().skip(6).any(|d| *d != b'0'), rest))
-}
-
-/// Days since 1970-01-01 in the Gregorian calendar; `None` for a day that does not exist.
-fn days(year: i64, month: i64, day: i64) -> Option<i64> {
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let length = match month {
-        4 | 6 | 9 | 11 => 30,
-        2 => 28 + i64::from(leap),
-        1..=12 => 31,
-        _ => return None,
-    };
-    if !(1..=length).contains(&day) {
-        return None;
-    }
-    // The year begins in March here, so that the leap day is its last.
-    let (y, m) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let (era, year_of_era) = (y.div_euclid(400), y.rem_euclid(400));
-    let day_of_year = (153 * m + 2) / 5 + day - 1;
-    Some(
-        era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year
-            - 719_468,
-    )
-}
-
-/// The inverse of [`days`]: year, month, day.
-fn civil_from_days(days: i64) -> (i64, i64, i64) {
-    let days = days + 719_468;
-    let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year + year / 4 - year / 100);
-    let m = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * m + 2) / 5 + 1;
-    let month = if m < 10 { m + 3 } else { m - 9 };
-    (era * 400 + year + i64::from(month <= 2), month, day)
-}
+/// The last microsecond of the year 2200.
+const LAST_MICRO: i64 = 7_289_654_399_999_999;

@@ -6,7 +6,7 @@
 
 use super::text::{Text, push_upper};
 use super::{Answer, Input, Output};
-use crate::identity::reject::{Fault, Reason};
+use crate::identity::reject::{Reason, fault};
 
 /// What becomes of a unit that the table does not hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,34 +35,53 @@ pub(crate) const MAX_SPELLING: usize = 64;
 
 impl Unit {
     pub fn apply(&self, input: Input<'_>, out: &mut Output) -> Answer {
+        // What the table holds as it was sent is a text by the table's word.
+        if let Input::Text(text) = input
+            && let Some(token) = self.known(text)
+            && !self.is_refused(text)
+        {
+            out.bytes.extend_from_slice(token);
+            return Ok(());
+        }
         let start = out.bytes.len();
         self.text.apply(input, out)?;
         let spelling = &out.bytes[start..];
-        let mut folded = [0; MAX_SPELLING];
-        let known = folded.get_mut(..spelling.len()).and_then(|folded| {
-            folded.copy_from_slice(spelling);
-            if self.fold {
-                folded.make_ascii_lowercase();
-            }
-            let at = self.table.binary_search_by(|(known, _)| known.as_ref().cmp(folded)).ok()?;
-            Some(&self.table[at].1)
-        });
-        let refused = self.refuse.iter().any(|r| r.as_ref() == spelling);
-        match (known, self.unknown) {
-            (Some(token), _) if !refused => {
+        match (self.known(spelling), self.unknown) {
+            _ if self.is_refused(spelling) => Err(fault!(Reason::Unit, RULE)),
+            (Some(token), _) => {
                 out.bytes.truncate(start);
                 out.bytes.extend_from_slice(token);
                 out.plain = true;
                 Ok(())
             }
-            (None, Unknown::Upper) if !refused => {
+            (None, Unknown::Upper) => {
                 upper(start, out);
                 Ok(())
             }
-            _ => Err(Fault::new(Reason::Unit, "the unit is not in the recipe's table")),
+            (None, Unknown::Refuse) => Err(fault!(Reason::Unit, RULE)),
         }
     }
+
+    /// The token of a spelling.
+    fn known(&self, spelling: &[u8]) -> Option<&[u8]> {
+        let same = |known: &[u8]| match self.fold {
+            true => known.eq_ignore_ascii_case(spelling),
+            false => known == spelling,
+        };
+        self.table
+            .iter()
+            .find(|(known, _)| same(known))
+            .map(|(_, token)| token.as_ref())
+    }
+
+    fn is_refused(&self, spelling: &[u8]) -> bool {
+        self.refuse
+            .iter()
+            .any(|refused| refused.as_ref() == spelling)
+    }
 }
+
+const RULE: &str = "the unit is not in the recipe's table";
 
 fn upper(start: usize, out: &mut Output) {
     let mut scratch = std::mem::take(&mut out.scratch);
@@ -71,7 +90,8 @@ fn upper(start: usize, out: &mut Output) {
     scratch.push_str(&String::from_utf8_lossy(&out.bytes[start..]));
     out.bytes.truncate(start);
     push_upper(&scratch, &mut out.bytes);
-    out.plain =
-        out.bytes[start..].iter().all(|b| matches!(b, 0x20..=0x7E) && !matches!(b, b'"' | b'\\'));
+    out.plain = out.bytes[start..]
+        .iter()
+        .all(|b| matches!(b, 0x20..=0x7E) && !matches!(b, b'"' | b'\\'));
     out.scratch = scratch;
 }

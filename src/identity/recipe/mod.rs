@@ -7,17 +7,20 @@
 //! Nothing here may read a document; that is the [`Deriver`](super::Deriver)'s part.
 
 mod build;
+mod check;
+mod fields;
 mod layout;
 mod meaning;
 mod options;
 mod plan;
+mod scope;
 mod source;
 
 pub(crate) use layout::{Layout, Origin, Part};
-pub(crate) use plan::{Action, NodeId, Plan};
+pub(crate) use options::{names as normalizer_names, one as normalizer_from_options};
+pub(crate) use plan::{Action, Node, NodeId, Plan};
+pub(crate) use scope::{Field, Group, Items, Namespaces, Pick, Rule, Scope, Shape};
 
-use super::json::{Tape, Token};
-use super::normalize::Normalizer;
 use std::fmt;
 
 /// What one event is.
@@ -62,44 +65,6 @@ impl fmt::Display for RecipeError {
 
 impl std::error::Error for RecipeError {}
 
-/// One member of the identity.
-#[derive(Clone, Debug)]
-pub(crate) struct Field {
-    pub name: String,
-    pub pointer: Pointer,
-    pub normalizer: Normalizer,
-    /// May be absent, and then leaves no trace in the identity.
-    pub optional: bool,
-    /// `null`, `""`, `[]` and `{}` count as absent.
-    pub empty_is_absent: bool,
-}
-
-/// A JSON pointer (RFC 6901), taken apart.
-#[derive(Clone, Debug)]
-pub(crate) struct Pointer {
-    /// As the recipe writes it.
-    pub text: String,
-    pub segments: Vec<String>,
-    /// Where it stands in the recipe's text.
-    pub at: usize,
-}
-
-/// The list whose elements are items.
-#[derive(Clone, Debug)]
-pub(crate) struct Items {
-    /// The list's name in the identity of a record.
-    pub name: String,
-    pub pointer: Pointer,
-    pub fields: Vec<Field>,
-    /// Indices of `fields`, in the order in which they decide the order of items. Empty: the
-    /// order of the document has a meaning and is kept.
-    pub sort: Vec<usize>,
-    /// The name under which equal items of one record are numbered.
-    pub occurrence: Option<String>,
-    /// What the content digest does with members of an item.
-    pub content: Content,
-}
-
 /// A piece of the prefix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PrefixPart {
@@ -114,13 +79,6 @@ pub(crate) enum FieldRef {
     Item(usize),
 }
 
-/// What the content digest does with members beside the identity.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Content {
-    pub ignore: Vec<Pointer>,
-    pub unordered: Vec<Pointer>,
-}
-
 /// How a class of records gets its event keys: parsed, checked, immutable.
 #[derive(Debug)]
 pub struct Recipe {
@@ -131,9 +89,8 @@ pub struct Recipe {
     pub(crate) prefix: Vec<PrefixPart>,
     /// In order of preference; the last is always there.
     pub(crate) event_time: Vec<FieldRef>,
-    pub(crate) fields: Vec<Field>,
+    pub(crate) record: Scope,
     pub(crate) items: Option<Items>,
-    pub(crate) content: Content,
     pub(crate) plan: Plan,
     pub(crate) layout: Layout,
     fingerprint: [u8; 32],
@@ -174,23 +131,16 @@ impl Recipe {
     /// The field that gives the event time, if the recipe declares one. Of a chain of fields it
     /// is the last, which every event has.
     pub fn event_time_field(&self) -> Option<&str> {
-        self.event_time.last().map(|at| self.field(*at).name.as_str())
+        self.event_time
+            .last()
+            .map(|at| self.field(*at).name.as_str())
     }
 
     pub(crate) fn field(&self, at: FieldRef) -> &Field {
         match (at, &self.items) {
-            (FieldRef::Record(index), _) => &self.fields[index],
-            (FieldRef::Item(index), Some(items)) => &items.fields[index],
-            // Only a recipe with items gives references to item fields.
+            (FieldRef::Record(index), _) => &self.record.fields[index],
+            (FieldRef::Item(index), Some(items)) => &items.scope.fields[index],
             (FieldRef::Item(_), None) => unreachable!("a recipe without items has no item fields"),
         }
-    }
-}
-
-impl Pointer {
-    /// Whether the first member that the pointer names is there.
-    pub fn begins_in(&self, tape: &Tape, payload: &[u8], root: Token) -> bool {
-        let first = self.segments[0].as_bytes();
-        tape.find(payload, root, super::json::prefix_of(first), first).is_some()
     }
 }

@@ -3,8 +3,8 @@
 //! A node stands for a place in the document; it says what is done there and which members lead
 //! on. Building the tree finds pointers that contradict each other. It holds no values.
 
-use super::{Content, Field, Items, Pointer};
-use crate::identity::json::prefix_of;
+use super::scope::{Items, Pointer, Scope, Shape};
+use crate::identity::json::{Mark, index_of, prefix_of};
 
 pub(crate) type NodeId = usize;
 
@@ -13,19 +13,25 @@ pub(crate) type NodeId = usize;
 pub(crate) enum Action {
     /// Only a place on the way to others.
     Pass,
-    /// The value of these fields, by index.
-    Fields(Vec<usize>),
+    /// The value of one field, by index, and how the content shows it.
+    Field(usize, Mark),
+    /// The value of several fields.
+    Fields(Vec<usize>, Mark),
     /// Left out of the content digest.
     Ignore,
-    /// The list of items.
-    Items,
+    /// The list of items, by the index of its pointer.
+    Items(usize),
+    /// Normalized where it stands, by index.
+    InPlace(usize),
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
     pub action: Action,
-    /// An array whose order means nothing.
-    pub unordered: bool,
+    /// What the content shows of the value, unless the action says otherwise.
+    pub mark: Mark,
+    /// The pointer of an object whose other members need a namespace.
+    pub qualified: Option<Box<str>>,
     /// Members that lead on, sorted by name.
     pub members: Vec<Step>,
     /// Where every element of an array leads (`*` in a pointer).
@@ -46,7 +52,7 @@ pub(crate) struct Step {
 pub(crate) struct Plan {
     nodes: Vec<Node>,
     pub record: NodeId,
-    pub item: Option<NodeId>,
+    pub item: NodeId,
 }
 
 /// A pointer that cannot be used as it is, and why.
@@ -60,21 +66,21 @@ impl Plan {
         &self.nodes[id]
     }
 
-    pub(super) fn new(
-        fields: &[Field],
-        items: Option<&Items>,
-        content: &Content,
-        item_content: &Content,
-    ) -> Result<Plan, Clash> {
-        let mut plan = Plan { nodes: Vec::new(), record: 0, item: None };
+    pub(super) fn new(record: &Scope, items: Option<&Items>) -> Result<Plan, Clash> {
+        let mut plan = Plan {
+            nodes: Vec::new(),
+            record: 0,
+            item: 0,
+        };
         plan.record = plan.push();
-        plan.add_tree(plan.record, fields, content)?;
+        plan.item = plan.push();
         if let Some(items) = items {
-            plan.place(plan.record, &items.pointer, Action::Items)?;
-            let root = plan.push();
-            plan.item = Some(root);
-            plan.add_tree(root, &items.fields, item_content)?;
+            for (index, pointer) in items.pointers.iter().enumerate() {
+                plan.place(plan.record, pointer, Action::Items(index))?;
+            }
+            plan.add_tree(plan.item, &items.scope)?;
         }
+        plan.add_tree(plan.record, record)?;
         for node in &mut plan.nodes {
             node.members.sort_by(|a, b| a.name.cmp(&b.name));
         }
@@ -82,31 +88,52 @@ impl Plan {
     }
 
     fn push(&mut self) -> NodeId {
+        let (action, mark) = (Action::Pass, Mark::Literal);
         self.nodes.push(Node {
-            action: Action::Pass,
-            unordered: false,
+            action,
+            mark,
+            qualified: None,
             members: Vec::new(),
             each: None,
         });
         self.nodes.len() - 1
     }
 
-    fn add_tree(&mut self, root: NodeId, fields: &[Field], content: &Content) -> Result<(), Clash> {
-        for (index, field) in fields.iter().enumerate() {
-            self.place(root, &field.pointer, Action::Fields(vec![index]))?;
+    fn add_tree(&mut self, root: NodeId, scope: &Scope) -> Result<(), Clash> {
+        for (index, field) in scope.fields.iter().enumerate() {
+            let mark = match &field.shape {
+                Shape::Pick(_) => Mark::Unordered,
+                Shape::Group(group) if group.open && group.unordered => Mark::Unordered,
+                Shape::Group(group) if group.open => Mark::Literal,
+                _ => Mark::LeftOut,
+            };
+            self.place(root, &field.pointer, Action::Field(index, mark))?;
         }
-        for pointer in &content.ignore {
+        for pointer in &scope.content.ignore {
             self.place(root, pointer, Action::Ignore)?;
         }
-        for pointer in &content.unordered {
-            let node = self.reach(root, pointer)?;
-            if self.nodes[node].action != Action::Pass {
-                return Err(clash(
-                    pointer,
-                    "what is part of the identity, or ignored, has no order of its own",
-                ));
+        for (index, member) in scope.content.in_place.iter().enumerate() {
+            self.place(root, &member.pointer, Action::InPlace(index))?;
+        }
+        for (pointers, mark) in [
+            (&scope.content.unordered, Mark::Unordered),
+            (&scope.content.aside, Mark::Aside),
+        ] {
+            for pointer in pointers {
+                let node = self.reach(root, pointer)?;
+                let node = &mut self.nodes[node];
+                if node.action != Action::Pass || node.mark != Mark::Literal {
+                    return Err(clash(
+                        pointer,
+                        "this member has another part in the recipe already",
+                    ));
+                }
+                node.mark = mark;
             }
-            self.nodes[node].unordered = true;
+        }
+        for pointer in &scope.content.qualified {
+            let node = self.reach(root, pointer)?;
+            self.nodes[node].qualified = Some(pointer.text.as_str().into());
         }
         Ok(())
     }
@@ -117,7 +144,10 @@ impl Plan {
         let mut at = root;
         for segment in &pointer.segments {
             if self.nodes[at].action != Action::Pass {
-                return Err(clash(pointer, "it lies within a member that is taken whole"));
+                return Err(clash(
+                    pointer,
+                    "it lies within a member that is taken whole",
+                ));
             }
             at = self.step(at, segment);
         }
@@ -134,14 +164,21 @@ impl Plan {
             return to;
         }
         let name = segment.as_bytes();
-        if let Some(step) = self.nodes[at].members.iter().find(|s| s.name.as_ref() == name) {
+        if let Some(step) = self.nodes[at]
+            .members
+            .iter()
+            .find(|s| s.name.as_ref() == name)
+        {
             return step.to;
         }
         let to = self.push();
-        let canonical = segment == "0" || !segment.starts_with('0');
-        let digits = segment.bytes().all(|b| b.is_ascii_digit());
-        let index = if canonical && digits { segment.parse().ok() } else { None };
-        self.nodes[at].members.push(Step { prefix: prefix_of(name), name: name.into(), index, to });
+        let step = Step {
+            prefix: prefix_of(name),
+            name: name.into(),
+            index: index_of(segment),
+            to,
+        };
+        self.nodes[at].members.push(step);
         to
     }
 
@@ -155,10 +192,18 @@ impl Plan {
             ));
         }
         match (&mut node.action, action) {
-            (Action::Fields(known), Action::Fields(more)) => known.extend(more),
+            (Action::Fields(known, mark), Action::Field(more, same)) if *mark == same => {
+                known.push(more)
+            }
+            (Action::Field(known, mark), Action::Field(more, same)) if *mark == same => {
+                node.action = Action::Fields(vec![*known, more], same);
+            }
             (slot @ Action::Pass, action) => *slot = action,
             _ => {
-                return Err(clash(pointer, "this member has another part in the recipe already"));
+                return Err(clash(
+                    pointer,
+                    "this member has another part in the recipe already",
+                ));
             }
         }
         Ok(())
@@ -166,5 +211,8 @@ impl Plan {
 }
 
 fn clash(pointer: &Pointer, why: &'static str) -> Clash {
-    Clash { pointer: pointer.clone(), why }
+    Clash {
+        pointer: pointer.clone(),
+        why,
+    }
 }

@@ -185,6 +185,22 @@ impl<'a, 't> Section<'a, 't> {
         Ok(lists)
     }
 
+    /// Every key with its text, whatever the keys are, sorted by key.
+    pub fn all_texts(self) -> Got<Vec<(String, String)>> {
+        let mut texts = Vec::new();
+        for (key, value) in self.table.iter() {
+            match value.get_ref().as_str() {
+                Some(text) => texts.push((key.get_ref().to_string(), text.to_owned())),
+                None => {
+                    let message = format!("each key in {} must have a text", self.title);
+                    return self.error(value.span().start, message);
+                }
+            }
+        }
+        texts.sort();
+        Ok(texts)
+    }
+
     /// Refuses keys that nobody asked for.
     pub fn finish(self) -> Got<()> {
         let stray =
@@ -192,8 +208,11 @@ impl<'a, 't> Section<'a, 't> {
         match stray {
             None => Ok(()),
             Some((key, _)) => {
-                let known = listed(&self.asked);
-                let meant = meant(key.get_ref(), &self.asked);
+                let mut known = self.asked.clone();
+                known.sort_unstable();
+                known.dedup();
+                let meant = meant(key.get_ref(), &known);
+                let known = listed(&known);
                 self.error(
                     key.span().start,
                     format!("a key that {} does not have here{meant}; it has {known}", self.title),
