@@ -30,15 +30,11 @@ const CASES: [Case; 2] = [
 ];
 
 fn deriver(case: &Case) -> Deriver {
-    Deriver::new(Arc::new(
-        Recipe::parse(case.name, case.recipe).expect("the recipe is good"),
-    ))
+    Deriver::new(Arc::new(Recipe::parse(case.name, case.recipe).expect("the recipe is good")))
 }
 
 fn derive(deriver: &mut Deriver, document: &[u8]) {
-    let events = deriver
-        .derive(black_box(document))
-        .expect("the document is good");
+    let events = deriver.derive(black_box(document)).expect("the document is good");
     black_box(events.iter().next());
 }
 

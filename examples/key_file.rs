@@ -3,11 +3,8 @@
 use oncegate::identity::{Deriver, Recipe};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let [recipe, file] = [1, 2].map(|n| {
-        std::env::args()
-            .nth(n)
-            .expect("a recipe and a file are due")
-    });
+    let [recipe, file] =
+        [1, 2].map(|n| std::env::args().nth(n).expect("a recipe and a file are due"));
     let recipe = Recipe::parse(&recipe, &std::fs::read_to_string(&recipe)?)?;
     let mut deriver = Deriver::new(recipe.into());
     for line in std::fs::read_to_string(file)?.lines() {

@@ -21,11 +21,7 @@ fn answers(result: Result<Events<'_>, Rejection>) -> Vec<Result<String, String>>
         Err(rejection) => vec![Err(rejection.reason.to_string())],
         Ok(events) => events
             .iter()
-            .map(|event| {
-                event
-                    .map(|e| e.key_text())
-                    .map_err(|r| r.reason.to_string())
-            })
+            .map(|event| event.map(|e| e.key_text()).map_err(|r| r.reason.to_string()))
             .collect(),
     }
 }
@@ -58,27 +54,18 @@ fn passed(file: &str) -> usize {
     let file: Value = serde_json::from_str(file).unwrap();
     let (mut passed, mut failed) = (0, Vec::new());
     for vector in file["vectors"].as_array().unwrap() {
-        let (id, recipe) = (
-            vector["id"].as_str().unwrap(),
-            vector["recipe"].as_str().unwrap(),
-        );
+        let (id, recipe) = (vector["id"].as_str().unwrap(), vector["recipe"].as_str().unwrap());
         let mut deriver = deriver(recipe);
         let document = vector["document"].as_str().unwrap();
         let got = answers(deriver.derive(document.as_bytes()));
         match got == expected(vector) {
             true => passed += 1,
-            false => failed.push(format!(
-                "{id} {recipe}: {got:?} instead of {:?}",
-                expected(vector)
-            )),
+            false => {
+                failed.push(format!("{id} {recipe}: {got:?} instead of {:?}", expected(vector)))
+            }
         }
     }
-    assert!(
-        failed.is_empty(),
-        "{} vectors failed:\n{}",
-        failed.len(),
-        failed.join("\n")
-    );
+    assert!(failed.is_empty(), "{} vectors failed:\n{}", failed.len(), failed.join("\n"));
     passed
 }
 
@@ -97,25 +84,14 @@ fn an_explanation_can_be_checked_by_hand() {
             let Ok(explained) = explained else { continue };
             let hash: [u8; 32] = Sha256::digest(&explained.preimage).into();
             assert_eq!(explained.key.as_bytes(), &hash);
-            let expected = if vector["items"].is_array() {
-                &vector["items"][at]
-            } else {
-                vector
-            };
-            assert_eq!(
-                format!("{}{}", explained.prefix, explained.key),
-                expected["key"]
-            );
+            let expected = if vector["items"].is_array() { &vector["items"][at] } else { vector };
+            assert_eq!(format!("{}{}", explained.prefix, explained.key), expected["key"]);
             if let Some(preimage) = expected["preimage"].as_str() {
                 assert_eq!(explained.preimage, preimage, "{}", vector["id"]);
             }
             if !explained.preimage.contains("occurrence") {
-                let content = [
-                    b"oncegate content 1\n",
-                    &hash[..],
-                    explained.content.as_bytes(),
-                ]
-                .concat();
+                let content =
+                    [b"oncegate content 1\n", &hash[..], explained.content.as_bytes()].concat();
                 assert_eq!(explained.digest.as_bytes(), &Sha256::digest(content)[..16]);
             }
             assert!(

@@ -79,12 +79,8 @@ fn a_warm_deriver_allocates_nothing() {
         let recipe = Recipe::parse(name, recipe).unwrap_or_else(|e| panic!("{e}"));
         let mut deriver = Deriver::new(Arc::new(recipe));
         let mut derive = || {
-            let events = deriver
-                .derive(document)
-                .unwrap_or_else(|r| panic!("{name}: {r}"));
-            events
-                .iter()
-                .for_each(|event| assert!(event.is_ok(), "{name}: {event:?}"));
+            let events = deriver.derive(document).unwrap_or_else(|r| panic!("{name}: {r}"));
+            events.iter().for_each(|event| assert!(event.is_ok(), "{name}: {event:?}"));
         };
         (0..3).for_each(|_| derive());
         let before = allocations();

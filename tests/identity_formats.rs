@@ -27,11 +27,9 @@ struct Case {
 
 impl Case {
     fn texts(&self) -> impl Iterator<Item = &str> {
-        self.inputs.iter().map(|input| {
-            input
-                .as_str()
-                .unwrap_or_else(|| panic!("{} has texts", self.id))
-        })
+        self.inputs
+            .iter()
+            .map(|input| input.as_str().unwrap_or_else(|| panic!("{} has texts", self.id)))
     }
 
     fn all(&self, name: &str, options: &str) -> Vec<Answer> {
@@ -39,9 +37,7 @@ impl Case {
     }
 
     fn expected(&self, key: &str) -> &str {
-        self.expect[key]
-            .as_str()
-            .unwrap_or_else(|| panic!("{} expects `{key}`", self.id))
+        self.expect[key].as_str().unwrap_or_else(|| panic!("{} expects `{key}`", self.id))
     }
 
     #[track_caller]
@@ -95,18 +91,11 @@ fn ndc(case: &Case) {
         "NDC-2" | "NDC-3" => case.are(&answers, &Ok(case.expected("is").to_owned())),
         "NDC-4" => case.are(&answers, &Err(Reason::Ndc)),
         "NDC-5" => case.are(&answers, &by("ndc", "", case.expected("same_product_as"))),
-        "NDC-6" => assert!(
-            answers
-                .iter()
-                .all(|a| matches!(a, Err(Reason::Ndc | Reason::Empty)))
-        ),
+        "NDC-6" => assert!(answers.iter().all(|a| matches!(a, Err(Reason::Ndc | Reason::Empty)))),
         "NDC-7" => {
             case.are(&answers, &Err(Reason::Ndc));
             let printed = case.all("ndc", "separators = \"as-printed\"");
-            assert_eq!(
-                printed,
-                [Ok("55292014001".to_owned()), Ok("00093005801".to_owned())]
-            );
+            assert_eq!(printed, [Ok("55292014001".to_owned()), Ok("00093005801".to_owned())]);
         }
         other => panic!("no test for {other}"),
     }
@@ -147,9 +136,7 @@ fn biz_step(case: &Case) {
     match case.id.as_str() {
         "BIZ-2" | "BIZ-3" => case.differ(&answers),
         "BIZ-4" => {
-            let [first, second, third] = &answers[..] else {
-                panic!("three inputs are due")
-            };
+            let [first, second, third] = &answers[..] else { panic!("three inputs are due") };
             assert_eq!((first, second), (&Err(Reason::Cbv), &Err(Reason::Cbv)));
             assert_eq!(third, &step("commissioning"));
         }
@@ -170,10 +157,7 @@ fn loinc(case: &Case) {
         "LOINC-3" => assert!(answers.iter().all(Result::is_ok), "{answers:?}"),
         "LOINC-4" => {
             for text in case.texts() {
-                assert!(
-                    normalize("loinc", "", text, false).unwrap().flag.is_some(),
-                    "{text}"
-                );
+                assert!(normalize("loinc", "", text, false).unwrap().flag.is_some(), "{text}");
             }
             assert_eq!(normalize("loinc", "", "2823-3", false).unwrap().flag, None);
         }
@@ -210,10 +194,7 @@ fn ucum(case: &Case) {
 fn hl7(case: &Case) {
     let options = "format = \"hl7\"";
     match case.id.as_str() {
-        "HL7-1" => case.are(
-            &case.all("timestamp", options),
-            &Ok(case.expected("same").to_owned()),
-        ),
+        "HL7-1" => case.are(&case.all("timestamp", options), &Ok(case.expected("same").to_owned())),
         "HL7-2" => {
             case.are(&case.all("timestamp", options), &Err(Reason::Timestamp));
             let zoned = case.all("timestamp", "format = \"hl7\"\nzone = \"-04:00\"");
@@ -222,10 +203,7 @@ fn hl7(case: &Case) {
         "HL7-3" => {
             case.differ(&case.all("timestamp", options));
             let seconds = "format = \"hl7\"\nprecision = \"second\"\nfiner = \"truncate\"";
-            case.are(
-                &case.all("timestamp", seconds),
-                &Ok("2026-07-01T18:30:00Z".to_owned()),
-            );
+            case.are(&case.all("timestamp", seconds), &Ok("2026-07-01T18:30:00Z".to_owned()));
         }
         "HL7-4" => case.are(&case.all("timestamp", options), &Err(Reason::Precision)),
         "HL7-6" => {
@@ -260,10 +238,7 @@ fn derive(recipe: &str, document: &str) -> Result<(EventKey, ContentDigest), Rea
 fn observation(from: &str, to: &str) -> Result<(EventKey, ContentDigest), Reason> {
     let document = include_str!("documents/fhir-observation.json");
     assert!(document.contains(from));
-    derive(
-        include_str!("../config/recipes/fhir-observation.toml"),
-        &document.replace(from, to),
-    )
+    derive(include_str!("../config/recipes/fhir-observation.toml"), &document.replace(from, to))
 }
 
 fn fhir(case: &Case) {
@@ -288,10 +263,7 @@ fn fhir(case: &Case) {
         "FHIR-4" => {
             for text in case.texts() {
                 assert_eq!(by("timestamp", "", text), Err(Reason::Timestamp));
-                assert_eq!(
-                    observation("2026-07-01T14:30:00.000Z", text),
-                    Err(Reason::Timestamp)
-                );
+                assert_eq!(observation("2026-07-01T14:30:00.000Z", text), Err(Reason::Timestamp));
             }
         }
         "FHIR-5" => {
@@ -319,10 +291,7 @@ fn iso(case: &Case) {
             let cbv = "precision = \"millisecond\"\nfiner = \"round-half-up\"\ndecimals = \"all\"";
             let millis = case.expect["cbv_hash_millis"].as_array().unwrap();
             for (answer, millis) in case.all("timestamp", cbv).iter().zip(millis) {
-                assert_eq!(
-                    answer,
-                    &Ok(format!("2023-01-18T11:04:{}Z", millis.as_str().unwrap()))
-                );
+                assert_eq!(answer, &Ok(format!("2023-01-18T11:04:{}Z", millis.as_str().unwrap())));
             }
         }
         other => panic!("no test for {other}"),
@@ -353,18 +322,11 @@ fn every_normalizer_keeps_to_its_table() {
         }
         for (reason, spellings) in table["refused"].as_object().unwrap() {
             let known = Reason::all().iter().find(|known| known.as_str() == reason);
-            check(
-                Err(*known.unwrap_or_else(|| panic!("no reason {reason}"))),
-                spellings,
-            );
+            check(Err(*known.unwrap_or_else(|| panic!("no reason {reason}"))), spellings);
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
-    assert_eq!(
-        tried,
-        oncegate::identity::normalizers().collect(),
-        "each normalizer has a table"
-    );
+    assert_eq!(tried, oncegate::identity::normalizers().collect(), "each normalizer has a table");
 }
 
 /// Libraries for numbers and times take more than their grammars; ours is checked first, and no

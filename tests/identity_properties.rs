@@ -13,19 +13,12 @@ use support::spell::FAMILIES;
 use support::{Answer, RECIPES, Random, answers, recipe};
 
 fn config() -> ProptestConfig {
-    ProptestConfig {
-        cases: 400,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    }
+    ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() }
 }
 
 /// The answers in an order of their own: items of a list may stand in any.
 fn sorted(mut answers: Vec<Answer>) -> Vec<String> {
-    let mut texts: Vec<String> = answers
-        .drain(..)
-        .map(|answer| format!("{answer:?}"))
-        .collect();
+    let mut texts: Vec<String> = answers.drain(..).map(|answer| format!("{answer:?}")).collect();
     texts.sort();
     texts
 }
@@ -191,21 +184,9 @@ fn nested(random: &mut Random, depth: usize) -> Json {
     match random.below(if depth < 5 { 8 } else { 4 }) {
         0 => Json::Raw(random.pick(&["1", "1.0", "null", "1.0005"]).to_string()),
         1 | 2 => Json::text(*random.pick(&["x", "y", " x", "\\"])),
-        3 => Json::List(
-            (0..random.below(4))
-                .map(|_| nested(random, depth + 1))
-                .collect(),
-        ),
+        3 => Json::List((0..random.below(4)).map(|_| nested(random, depth + 1)).collect()),
         _ => {
-            let names = [
-                "a",
-                "b",
-                "c",
-                "abcdefgh",
-                "abcdefghi",
-                "abcdefgh\u{0}",
-                "\u{e9}",
-            ];
+            let names = ["a", "b", "c", "abcdefgh", "abcdefghi", "abcdefgh\u{0}", "\u{e9}"];
             let members = (0..random.below(5))
                 .map(|_| (random.pick(&names).to_string(), nested(random, depth + 1)));
             Json::Object(members.collect())
@@ -218,10 +199,7 @@ fn nested(random: &mut Random, depth: usize) -> Json {
 fn no_bytes_panic_and_no_answer_depends_on_what_came_before() {
     let number =
         |name: &str, default: u64| std::env::var(name).map_or(default, |n| n.parse().unwrap());
-    let (documents, seed) = (
-        number("ONCEGATE_DOCUMENTS", 30_000),
-        number("ONCEGATE_SEED", 7),
-    );
+    let (documents, seed) = (number("ONCEGATE_DOCUMENTS", 30_000), number("ONCEGATE_SEED", 7));
     println!("ONCEGATE_DOCUMENTS={documents} ONCEGATE_SEED={seed}");
     let mut random = Random(seed);
     let corpus = corpus();
@@ -235,21 +213,11 @@ fn no_bytes_panic_and_no_answer_depends_on_what_came_before() {
         document.extend_from_slice(seed);
         mutate(&mut document, &corpus, &mut random);
         let own = RECIPES.iter().position(|name| name == recipe).unwrap();
-        let at = if random.one_in(10) {
-            random.below(recipes.len())
-        } else {
-            own
-        };
+        let at = if random.one_in(10) { random.below(recipes.len()) } else { own };
         if random.one_in(16) {
             let seen = answers(&mut warm[at], &document);
             let fresh = answers(&mut Deriver::new(recipes[at].clone()), &document);
-            assert_eq!(
-                seen,
-                fresh,
-                "{} {:?}",
-                RECIPES[at],
-                String::from_utf8_lossy(&document)
-            );
+            assert_eq!(seen, fresh, "{} {:?}", RECIPES[at], String::from_utf8_lossy(&document));
         } else if let Ok(events) = warm[at].derive(&document) {
             accepted += events.iter().filter(|event| event.is_ok()).count() as u64;
         }
@@ -260,10 +228,7 @@ fn no_bytes_panic_and_no_answer_depends_on_what_came_before() {
 /// The documents of the vectors and of `tests/documents`, each with its recipe.
 fn corpus() -> Vec<(String, Vec<u8>)> {
     let mut corpus = Vec::new();
-    for file in [
-        include_str!("vectors/keys.json"),
-        include_str!("vectors/reference.json"),
-    ] {
+    for file in [include_str!("vectors/keys.json"), include_str!("vectors/reference.json")] {
         let file: serde_json::Value = serde_json::from_str(file).unwrap();
         corpus.extend(file["vectors"].as_array().unwrap().iter().map(|v| {
             let text = |member: &str| v[member].as_str().unwrap().to_owned();
@@ -272,14 +237,8 @@ fn corpus() -> Vec<(String, Vec<u8>)> {
     }
     let add = |name: &str, document: &[u8]| (name.to_owned(), document.to_vec());
     for _ in 0..20 {
-        corpus.push(add(
-            "epcis-document",
-            include_bytes!("documents/epcis-document.json"),
-        ));
-        corpus.push(add(
-            "fhir-observation",
-            include_bytes!("documents/fhir-observation.json"),
-        ));
+        corpus.push(add("epcis-document", include_bytes!("documents/epcis-document.json")));
+        corpus.push(add("fhir-observation", include_bytes!("documents/fhir-observation.json")));
     }
     corpus
 }

@@ -29,15 +29,9 @@ fn the_room_is_pure() {
     for path in sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/identity")) {
         let text = std::fs::read_to_string(&path).unwrap();
         let code = text.split("#[cfg(test)]").next().unwrap();
-        assert!(
-            text.starts_with("//! "),
-            "{} says what it is for",
-            path.display()
-        );
-        let lines = code
-            .lines()
-            .enumerate()
-            .filter(|(_, line)| !line.trim_start().starts_with("//"));
+        assert!(text.starts_with("//! "), "{} says what it is for", path.display());
+        let lines =
+            code.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//"));
         for (at, line) in lines {
             for (banned, why) in BANNED.iter().filter(|(banned, _)| line.contains(banned)) {
                 faults.push(format!("{}:{}: {banned}: {why}", path.display(), at + 1));
@@ -49,10 +43,7 @@ fn the_room_is_pure() {
 
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    for path in std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-    {
+    for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
         match path.is_dir() {
             true => found.extend(sources(&path)),
             false => found.push(path),

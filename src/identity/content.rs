@@ -81,12 +81,9 @@ impl Writer {
             let before = out.len();
             out.push(b',');
             match member.decoded {
-                false => push_span(
-                    doc.payload,
-                    member.start as usize - 1,
-                    member.end as usize + 1,
-                    out,
-                ),
+                false => {
+                    push_span(doc.payload, member.start as usize - 1, member.end as usize + 1, out)
+                }
                 true => push_escaped(doc.tape.name(doc.payload, member), out),
             }
             out.push(b':');
@@ -188,10 +185,8 @@ fn is_left_out(doc: &Document<'_>, token: Token) -> bool {
 
 fn push_name(doc: &Document<'_>, member: &Member, out: &mut Vec<u8>) {
     let name = doc.tape.name(doc.payload, member);
-    let expanded = doc.rest.and_then(|rest| {
-        rest.bindings
-            .expand(doc.tape, doc.payload, rest.known, name)
-    });
+    let expanded =
+        doc.rest.and_then(|rest| rest.bindings.expand(doc.tape, doc.payload, rest.known, name));
     match (expanded, member.decoded) {
         (Some((namespace, local)), _) => {
             out.push(b'"');
@@ -199,12 +194,9 @@ fn push_name(doc: &Document<'_>, member: &Member, out: &mut Vec<u8>) {
             push_inner(local, out);
             out.push(b'"');
         }
-        (None, false) => push_span(
-            doc.payload,
-            member.start as usize - 1,
-            member.end as usize + 1,
-            out,
-        ),
+        (None, false) => {
+            push_span(doc.payload, member.start as usize - 1, member.end as usize + 1, out)
+        }
         (None, true) => push_escaped(name, out),
     }
 }

@@ -73,10 +73,7 @@ const CONTENT_DOMAIN: &[u8] = b"oncegate content 1\n";
 impl Deriver {
     /// A deriver for one recipe; it allocates as it meets its first records.
     pub fn new(recipe: Arc<Recipe>) -> Deriver {
-        Deriver {
-            recipe,
-            scratch: Scratch::default(),
-        }
+        Deriver { recipe, scratch: Scratch::default() }
     }
 
     /// The recipe by which it derives.
@@ -99,16 +96,8 @@ impl Deriver {
     /// is rejected as `empty` in either granularity: a record never vanishes.
     pub fn derive<'d>(&'d mut self, payload: &[u8]) -> Result<Events<'d>, Rejection> {
         let Deriver { recipe, scratch } = self;
-        Run {
-            recipe,
-            payload,
-            s: scratch,
-        }
-        .derive()?;
-        Ok(Events {
-            answers: &scratch.answers,
-            prefixes: &scratch.prefixes,
-        })
+        Run { recipe, payload, s: scratch }.derive()?;
+        Ok(Events { answers: &scratch.answers, prefixes: &scratch.prefixes })
     }
 }
 
@@ -125,10 +114,7 @@ impl Run<'_> {
         self.s.clear();
         self.s.tape.read(self.payload)?;
         if self.s.tape.token(0).kind != Kind::Object {
-            return Err(Rejection::at(
-                "",
-                fault!(Reason::Json, "the document is an object"),
-            ));
+            return Err(Rejection::at("", fault!(Reason::Json, "the document is an object")));
         }
         let list = self.scope(&recipe.record, recipe.plan.record, 0, Which::Record)?;
         let Some(items) = &recipe.items else {
@@ -136,9 +122,7 @@ impl Run<'_> {
         };
         let (list, count) = self.elements(items, list)?;
         if let Some(namespaces) = &items.namespaces {
-            self.s
-                .bindings
-                .add(&self.s.tape, self.payload, 0, namespaces);
+            self.s.bindings.add(&self.s.tape, self.payload, 0, namespaces);
         }
         match recipe.granularity {
             Granularity::Record => self.record_of_items(items, list, count),
@@ -182,11 +166,7 @@ impl Run<'_> {
             output: &mut s.output,
             lists: &mut s.lists,
         };
-        let values = if which == Which::Record {
-            &mut s.record
-        } else {
-            &mut s.items
-        };
+        let values = if which == Which::Record { &mut s.record } else { &mut s.items };
         let normalized = normalizing
             .scope(root, scope, &s.slots, values)
             .and_then(|()| normalizing.in_place(scope, &s.in_place));
@@ -252,10 +232,7 @@ impl Run<'_> {
                 payload: self.payload,
                 normalized: &s.output.bytes,
                 items: &s.item_contents,
-                rest: Some(Rest {
-                    bindings: &s.bindings,
-                    known,
-                }),
+                rest: Some(Rest { bindings: &s.bindings, known }),
             };
             s.writer.write(&doc, root, &mut s.rest);
         }
@@ -313,10 +290,9 @@ impl Which {
     #[cold]
     pub fn rejection(self, recipe: &Recipe, pointer: &str, fault: Fault) -> Rejection {
         match (self, &recipe.items) {
-            (Which::Item(list, index), Some(items)) => Rejection::at(
-                format!("{}/{index}{pointer}", items.pointers[list].text),
-                fault,
-            ),
+            (Which::Item(list, index), Some(items)) => {
+                Rejection::at(format!("{}/{index}{pointer}", items.pointers[list].text), fault)
+            }
             _ => Rejection::at(pointer, fault),
         }
     }

@@ -87,13 +87,8 @@ impl Event<'_> {
 
 /// The first of the event time's fields that is there.
 pub(crate) fn event_time(recipe: &Recipe, record: &[Value], item: &[Value]) -> Option<i64> {
-    let mut values = recipe
-        .event_time
-        .iter()
-        .map(|at| value_of(*at, record, item));
-    values
-        .find(|value| value.form != Form::Absent)
-        .map(|value| value.micros)
+    let mut values = recipe.event_time.iter().map(|at| value_of(*at, record, item));
+    values.find(|value| value.form != Form::Absent).map(|value| value.micros)
 }
 
 /// Appends the prefix of an event; the span of it.
@@ -110,9 +105,7 @@ pub(crate) fn push_prefix(
             PrefixPart::Literal(text) => out.push_str(text),
             PrefixPart::Field(at) => {
                 // Normalizers write UTF-8 only, so nothing is lost here.
-                out.push_str(&String::from_utf8_lossy(
-                    value_of(*at, record, item).bytes(bytes),
-                ));
+                out.push_str(&String::from_utf8_lossy(value_of(*at, record, item).bytes(bytes)));
             }
         }
     }

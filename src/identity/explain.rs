@@ -61,32 +61,17 @@ pub fn explain(
         .derive(payload)?
         .iter()
         .map(|event| match event {
-            Ok(event) => Ok((
-                event.key,
-                event.digest,
-                event.event_time_micros,
-                event.prefix.to_owned(),
-            )),
+            Ok(event) => {
+                Ok((event.key, event.digest, event.event_time_micros, event.prefix.to_owned()))
+            }
             Err(rejection) => Err(rejection.clone()),
         })
         .collect();
     let traces = deriver.scratch.trace.take().unwrap_or_default();
     let explained = |(event, trace): (Result<_, Rejection>, Trace)| {
         let (key, digest, event_time_micros, prefix) = event?;
-        let Trace {
-            fields,
-            preimage,
-            content,
-        } = trace;
-        Ok(Explained {
-            fields,
-            preimage,
-            content,
-            prefix,
-            key,
-            digest,
-            event_time_micros,
-        })
+        let Trace { fields, preimage, content } = trace;
+        Ok(Explained { fields, preimage, content, prefix, key, digest, event_time_micros })
     };
     Ok(events.into_iter().zip(traces).map(explained).collect())
 }
@@ -123,12 +108,7 @@ impl Run<'_> {
             return;
         }
         let mut fields = self.fields(&self.recipe.record, 0, "", &self.s.record);
-        fields.extend(self.fields(
-            &items.scope,
-            element,
-            "",
-            &self.s.items[self.s.first_value..],
-        ));
+        fields.extend(self.fields(&items.scope, element, "", &self.s.items[self.s.first_value..]));
         self.note(fields);
     }
 
@@ -149,25 +129,15 @@ impl Run<'_> {
     fn note(&mut self, fields: Vec<ExplainedField>) {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let preimage = text(&self.s.preimage);
-        let content = text(
-            self.s
-                .content
-                .get(super::derive::CONTENT_START..)
-                .unwrap_or_default(),
-        );
+        let content = text(self.s.content.get(super::derive::CONTENT_START..).unwrap_or_default());
         if let Some(trace) = &mut self.s.trace {
-            trace.push(Trace {
-                fields,
-                preimage,
-                content,
-            });
+            trace.push(Trace { fields, preimage, content });
         }
     }
 
     fn fields(&self, scope: &Scope, root: u32, at: &str, values: &[Value]) -> Vec<ExplainedField> {
         let each = scope.fields.iter().zip(values);
-        each.map(|(field, value)| self.explained_field(field, root, at, value))
-            .collect()
+        each.map(|(field, value)| self.explained_field(field, root, at, value)).collect()
     }
 
     fn explained_field(&self, field: &Field, root: u32, at: &str, value: &Value) -> ExplainedField {

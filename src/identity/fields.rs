@@ -20,18 +20,12 @@ pub(crate) struct Misfit {
 impl Misfit {
     #[cold]
     pub fn at(pointer: &str, fault: Fault) -> Box<Misfit> {
-        Box::new(Misfit {
-            pointer: pointer.to_owned(),
-            fault,
-        })
+        Box::new(Misfit { pointer: pointer.to_owned(), fault })
     }
 
     #[cold]
     pub fn below(field: &Field, index: usize, rest: &str, fault: Fault) -> Box<Misfit> {
-        Box::new(Misfit {
-            pointer: format!("{}/{index}{rest}", field.pointer.text),
-            fault,
-        })
+        Box::new(Misfit { pointer: format!("{}/{index}{rest}", field.pointer.text), fault })
     }
 }
 
@@ -72,12 +66,7 @@ impl Normalizing<'_> {
                 Err(fault) => return Err(Misfit::at(&field.pointer.text, fault)),
             };
             let end = self.output.bytes.len() as u32;
-            values.push(Value {
-                form,
-                start,
-                end,
-                micros: self.output.micros,
-            });
+            values.push(Value { form, start, end, micros: self.output.micros });
         }
         for rule in &scope.rules {
             self.rule(root, rule, &values[first..])?;
@@ -113,12 +102,7 @@ impl Normalizing<'_> {
             ));
         }
         match rule.needs_any.first() {
-            Some(first)
-                if !rule
-                    .needs_any
-                    .iter()
-                    .any(|pointer| there(&pointer.segments)) =>
-            {
+            Some(first) if !rule.needs_any.iter().any(|pointer| there(&pointer.segments)) => {
                 const RULE: &str = "an event of this kind has this member or another of its kind";
                 Err(Misfit::at(&first.text, fault!(Reason::Empty, RULE)))
             }
@@ -131,11 +115,9 @@ impl Normalizing<'_> {
             Shape::One(normalizer) => self
                 .one_value(normalizer, slot)
                 .map_err(|fault| Misfit::at(&field.pointer.text, fault)),
-            Shape::List {
-                normalizer,
-                unordered,
-                or_single,
-            } => self.list(field, normalizer, *unordered, *or_single, slot),
+            Shape::List { normalizer, unordered, or_single } => {
+                self.list(field, normalizer, *unordered, *or_single, slot)
+            }
             Shape::Group(group) => self.group(field, group, slot),
             Shape::Pick(pick) => self.pick(field, pick, slot),
         }
@@ -147,9 +129,7 @@ impl Normalizing<'_> {
         match slot {
             NONE if field.absent_within => true,
             NONE => {
-                let first = self
-                    .tape
-                    .at(self.payload, root, &field.pointer.segments[..1]);
+                let first = self.tape.at(self.payload, root, &field.pointer.segments[..1]);
                 first.is_none_or(|first| field.empty_is_absent && self.tape.is_empty(first))
             }
             _ => field.empty_is_absent && self.tape.is_empty(slot),
@@ -164,30 +144,20 @@ impl Normalizing<'_> {
         if self.encoding == Encoding::Tuple {
             check_separator(&self.output.bytes[start..])?;
         }
-        Ok(if self.output.plain {
-            Form::Plain
-        } else {
-            Form::Text
-        })
+        Ok(if self.output.plain { Form::Plain } else { Form::Text })
     }
 
     /// The same as a value.
     pub(super) fn one_value(&mut self, normalizer: &Normalizer, slot: u32) -> Result<Value, Fault> {
         let start = self.output.bytes.len() as u32;
         let form = self.one(normalizer, slot)?;
-        Ok(Value {
-            form,
-            start,
-            end: self.output.bytes.len() as u32,
-            micros: self.output.micros,
-        })
+        Ok(Value { form, start, end: self.output.bytes.len() as u32, micros: self.output.micros })
     }
 
     /// Normalizes one value and puts the result in its place, for the content to show.
     pub(super) fn replace(&mut self, token: u32, normalizer: &Normalizer) -> Result<Value, Fault> {
         let value = self.one_value(normalizer, token)?;
-        self.tape
-            .replace(token, value.start as usize, value.end as usize);
+        self.tape.replace(token, value.start as usize, value.end as usize);
         Ok(value)
     }
 }

@@ -68,10 +68,7 @@ impl ItemOrder<'_> {
         let leading = self.leading(count);
         let prefix =
             |index| leading.map_or(0, |field| prefix_of(self.bytes, self.value(index, field)));
-        order.extend((0..count).map(|index| Place {
-            prefix: prefix(index),
-            index,
-        }));
+        order.extend((0..count).map(|index| Place { prefix: prefix(index), index }));
         if self.items.sort.is_empty() {
             return false;
         }
@@ -85,10 +82,7 @@ impl ItemOrder<'_> {
             equals.set(equals.get() | order.is_eq());
             order.then(a.index.cmp(&b.index))
         });
-        equals.get()
-            && order
-                .windows(2)
-                .any(|pair| self.by_sort(&pair[0], &pair[1]).is_eq())
+        equals.get() && order.windows(2).any(|pair| self.by_sort(&pair[0], &pair[1]).is_eq())
     }
 
     /// Sorts what the identity's order leaves open, so that the content does not depend on the
@@ -114,9 +108,7 @@ fn prefix_of(bytes: &[u8], value: &Value) -> u128 {
         Some(chunk) => u128::from_be_bytes(*chunk) & (u128::MAX << (128 - 8 * length)),
         None => {
             let text = value.bytes(bytes).iter().take(16).enumerate();
-            text.fold(0, |prefix, (place, byte)| {
-                prefix | u128::from(*byte) << (120 - 8 * place)
-            })
+            text.fold(0, |prefix, (place, byte)| prefix | u128::from(*byte) << (120 - 8 * place))
         }
     }
 }

@@ -28,8 +28,7 @@ impl Run<'_> {
                 fault!(Reason::Json, "an item is an object"),
             ));
         }
-        self.scope(&items.scope, self.recipe.plan.item, element, which)
-            .map(|_| ())
+        self.scope(&items.scope, self.recipe.plan.item, element, which).map(|_| ())
     }
 
     pub(super) fn record_of_items(
@@ -43,11 +42,7 @@ impl Run<'_> {
         }
         self.s.tape.set_mark(list.token, Mark::Items);
         let s = &mut *self.s;
-        let compare = ItemOrder {
-            items,
-            values: &s.items,
-            bytes: &s.output.bytes,
-        };
+        let compare = ItemOrder { items, values: &s.items, bytes: &s.output.bytes };
         let equals = compare.sort_for_identity(count as u32, &mut s.order);
         match equals {
             false => self.write_item_contents(list),
@@ -69,8 +64,7 @@ impl Run<'_> {
         let elements = s.tape.elements_of(s.tape.token(list.token));
         for (place, item) in s.order.iter().enumerate() {
             s.item_contents.push(if place == 0 { b'[' } else { b',' });
-            s.writer
-                .write(&doc, elements[item.index as usize], &mut s.item_contents);
+            s.writer.write(&doc, elements[item.index as usize], &mut s.item_contents);
         }
         s.item_contents.push(b']');
     }
@@ -97,12 +91,8 @@ impl Run<'_> {
             &s.content[start as usize..end as usize]
         };
         s.content_order.clone_from(&s.order);
-        ItemOrder {
-            items,
-            values: &s.items,
-            bytes: &s.output.bytes,
-        }
-        .sort_for_content(&mut s.content_order, content);
+        ItemOrder { items, values: &s.items, bytes: &s.output.bytes }
+            .sort_for_content(&mut s.content_order, content);
         for (place, item) in s.content_order.iter().enumerate() {
             s.item_contents.push(if place == 0 { b'[' } else { b',' });
             s.item_contents.extend_from_slice(content(item.index));
@@ -134,11 +124,7 @@ impl Run<'_> {
             if let Ok(derived) = &answer {
                 let identity = *derived.key.as_bytes();
                 let first_value = self.s.first_value;
-                self.s.identities.push(Identity {
-                    identity,
-                    index,
-                    first_value,
-                });
+                self.s.identities.push(Identity { identity, index, first_value });
             }
             self.s.answers.push(answer);
         }
@@ -153,10 +139,7 @@ impl Run<'_> {
         self.write_item_preimage(items, element, None);
         let token = self.s.tape.token(element);
         let element_span = token.start as usize..token.end as usize;
-        let span = ItemSpan {
-            element: element_span,
-            array,
-        };
+        let span = ItemSpan { element: element_span, array };
         let derived = self.derived(&items.scope, element, Some(span));
         self.trace_item(items, element);
         derived
@@ -167,9 +150,7 @@ impl Run<'_> {
         let outer = self.s.bindings.len();
         let mut known = &[][..];
         if let Some(namespaces) = &items.namespaces {
-            self.s
-                .bindings
-                .add(&self.s.tape, self.payload, element, namespaces);
+            self.s.bindings.add(&self.s.tape, self.payload, element, namespaces);
             known = &namespaces.known;
         }
         self.write_rest(&items.scope, element, known);
@@ -184,12 +165,7 @@ impl Run<'_> {
         };
         let values = &s.items[s.first_value..];
         s.preimage.clear();
-        encoder.parts(
-            &self.recipe.layout.item,
-            values,
-            occurrence,
-            &mut s.preimage,
-        );
+        encoder.parts(&self.recipe.layout.item, values, occurrence, &mut s.preimage);
     }
 
     /// Gives equal items of the record their numbers, in the order of their digests, and their
@@ -202,18 +178,11 @@ impl Run<'_> {
         };
         identities.sort_unstable_by(|a, b| {
             let digests = || digest_of(a.index).cmp(&digest_of(b.index));
-            a.identity
-                .cmp(&b.identity)
-                .then_with(digests)
-                .then(a.index.cmp(&b.index))
+            a.identity.cmp(&b.identity).then_with(digests).then(a.index.cmp(&b.index))
         });
         let (mut number, mut before) = (0, None);
         for equal in &identities {
-            number = if before == Some(equal.identity) {
-                number + 1
-            } else {
-                1
-            };
+            number = if before == Some(equal.identity) { number + 1 } else { 1 };
             before = Some(equal.identity);
             self.s.first_value = equal.first_value;
             self.write_item_preimage(items, self.element(list, equal.index), Some(number));

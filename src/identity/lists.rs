@@ -49,8 +49,7 @@ impl Normalizing<'_> {
             let value = self
                 .one_value(normalizer, slot)
                 .map_err(|fault| Misfit::at(&field.pointer.text, fault))?;
-            self.lists
-                .push(|text| push_json(value.form, value.bytes(&self.output.bytes), text));
+            self.lists.push(|text| push_json(value.form, value.bytes(&self.output.bytes), text));
         } else {
             for index in 0..self.elements(field, slot)? {
                 let element = self.element(slot, index);
@@ -67,12 +66,7 @@ impl Normalizing<'_> {
     fn finish_list(&mut self, unordered: bool) -> Value {
         let start = self.output.bytes.len() as u32;
         self.lists.finish(unordered, &mut self.output.bytes);
-        Value {
-            form: Form::Json,
-            start,
-            end: self.output.bytes.len() as u32,
-            micros: 0,
-        }
+        Value { form: Form::Json, start, end: self.output.bytes.len() as u32, micros: 0 }
     }
 
     pub(super) fn group(
@@ -85,12 +79,10 @@ impl Normalizing<'_> {
         for index in 0..self.elements(field, slot)? {
             let element = self.element(slot, index);
             let start = self.lists.text.len();
-            let named = self
-                .group_element(group, element)
-                .map_err(|(member, fault)| {
-                    let rest = member.map_or("", |member| member.pointer.text.as_str());
-                    Misfit::below(field, index, rest, fault)
-                })?;
+            let named = self.group_element(group, element).map_err(|(member, fault)| {
+                let rest = member.map_or("", |member| member.pointer.text.as_str());
+                Misfit::below(field, index, rest, fault)
+            })?;
             let all = self.tape.token(element).count;
             if !group.open && named < all {
                 let fault = fault!(
@@ -99,9 +91,7 @@ impl Normalizing<'_> {
                 );
                 return Err(Misfit::below(field, index, "", fault));
             }
-            self.lists
-                .spans
-                .push((start as u32, self.lists.text.len() as u32));
+            self.lists.spans.push((start as u32, self.lists.text.len() as u32));
         }
         Ok(self.finish_list(group.unordered))
     }
@@ -118,9 +108,7 @@ impl Normalizing<'_> {
         let mut named = 0;
         self.lists.text.push(b'{');
         for member in &group.members {
-            let found = self
-                .tape
-                .at(self.payload, element, &member.pointer.segments);
+            let found = self.tape.at(self.payload, element, &member.pointer.segments);
             named += u32::from(found.is_some());
             let token = found.unwrap_or(NONE);
             if member.optional && self.is_absent(element, member, token) {
@@ -140,11 +128,7 @@ impl Normalizing<'_> {
             }
             push_json(Form::Text, member.name.as_bytes(), &mut self.lists.text);
             self.lists.text.push(b':');
-            push_json(
-                value.form,
-                value.bytes(&self.output.bytes),
-                &mut self.lists.text,
-            );
+            push_json(value.form, value.bytes(&self.output.bytes), &mut self.lists.text);
         }
         self.lists.text.push(b'}');
         Ok(named)
@@ -176,10 +160,7 @@ impl Normalizing<'_> {
             let bytes = &self.output.bytes;
             if picked.is_some_and(|before| before.bytes(bytes) != value.bytes(bytes)) {
                 const RULE: &str = "entries of the system that identifies agree";
-                return Err(Misfit::at(
-                    &field.pointer.text,
-                    fault!(Reason::Coding, RULE),
-                ));
+                return Err(Misfit::at(&field.pointer.text, fault!(Reason::Coding, RULE)));
             }
             picked = Some(value);
         }

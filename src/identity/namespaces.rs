@@ -79,9 +79,7 @@ impl Bindings {
             (binds && text).then(|| tape.text(payload, namespace))
         });
         let known = || {
-            let at = known
-                .binary_search_by(|(known, _)| known.as_bytes().cmp(prefix))
-                .ok()?;
+            let at = known.binary_search_by(|(known, _)| known.as_bytes().cmp(prefix)).ok()?;
             Some(known[at].1.as_bytes())
         };
         Some((bound.or_else(known)?, local))

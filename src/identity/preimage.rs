@@ -32,12 +32,7 @@ pub(crate) enum Form {
 }
 
 impl Value {
-    pub const ABSENT: Value = Value {
-        form: Form::Absent,
-        start: 0,
-        end: 0,
-        micros: 0,
-    };
+    pub const ABSENT: Value = Value { form: Form::Absent, start: 0, end: 0, micros: 0 };
 
     pub fn bytes<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
         &bytes[self.start as usize..self.end as usize]
@@ -64,10 +59,7 @@ pub(crate) const SEPARATOR: u8 = b'|';
 
 pub(crate) fn check_separator(bytes: &[u8]) -> Result<(), Fault> {
     match bytes.contains(&SEPARATOR) {
-        true => Err(fault!(
-            Reason::Separator,
-            "a field of a tuple does not hold `|`",
-        )),
+        true => Err(fault!(Reason::Separator, "a field of a tuple does not hold `|`",)),
         false => Ok(()),
     }
 }
@@ -159,10 +151,9 @@ impl Encoder<'_> {
             let value = match part.origin {
                 Origin::Field(at) => value_of(at, self.record, item),
                 Origin::Occurrence if occurrence.is_none() => Value::ABSENT,
-                Origin::Occurrence | Origin::Items | Origin::Rest => Value {
-                    form: Form::Plain,
-                    ..Value::ABSENT
-                },
+                Origin::Occurrence | Origin::Items | Origin::Rest => {
+                    Value { form: Form::Plain, ..Value::ABSENT }
+                }
             };
             if value.form == Form::Absent {
                 continue;
@@ -192,11 +183,7 @@ impl Encoder<'_> {
 
     /// A number is a text like every value of an identity.
     fn number(&self, number: i64, out: &mut Vec<u8>) {
-        let quote: &[u8] = if self.encoding == Encoding::Json {
-            b"\""
-        } else {
-            b""
-        };
+        let quote: &[u8] = if self.encoding == Encoding::Json { b"\"" } else { b"" };
         out.extend_from_slice(quote);
         push_integer(number, out);
         out.extend_from_slice(quote);

@@ -72,10 +72,7 @@ impl<'a> Resolver<'a> {
             Action::Ignore => self.tape.set_mark(index, Mark::LeftOut),
             Action::Items(pointer) => {
                 self.second_list |= self.list.is_some();
-                self.list = Some(Found {
-                    token: index,
-                    pointer: *pointer,
-                });
+                self.list = Some(Found { token: index, pointer: *pointer });
             }
             Action::InPlace(normalizer) => self.in_place.push((index, *normalizer)),
         }
@@ -108,8 +105,7 @@ impl<'a> Resolver<'a> {
             step += usize::from(order.is_le());
             member += u32::from(order.is_ge());
         }
-        self.maps
-            .finish(begun, node, token.shape, self.tape.epoch());
+        self.maps.finish(begun, node, token.shape, self.tape.epoch());
         Ok(())
     }
 
@@ -136,9 +132,9 @@ impl<'a> Resolver<'a> {
 
     fn check_namespace(&self, node: NodeId, member: &Member) -> Result<(), Misplaced<'a>> {
         match &self.plan.node(node).qualified {
-            Some(pointer) if !self.tape.name(self.payload, member).contains(&b':') => Err(
-                Box::new((pointer.as_ref(), fault!(Reason::Json, QUALIFIED))),
-            ),
+            Some(pointer) if !self.tape.name(self.payload, member).contains(&b':') => {
+                Err(Box::new((pointer.as_ref(), fault!(Reason::Json, QUALIFIED))))
+            }
             _ => Ok(()),
         }
     }
@@ -146,9 +142,8 @@ impl<'a> Resolver<'a> {
     fn elements(&mut self, node: &'a Node, index: u32) -> Result<(), Misplaced<'a>> {
         let token = self.tape.token(index);
         for step in &node.members {
-            if let Some(element) = step
-                .index
-                .and_then(|at| self.tape.elements_of(token).get(at).copied())
+            if let Some(element) =
+                step.index.and_then(|at| self.tape.elements_of(token).get(at).copied())
             {
                 self.visit(step.to, element)?;
             }

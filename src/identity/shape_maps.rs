@@ -74,17 +74,14 @@ impl Maps {
     #[inline]
     pub fn recall(&mut self, shape: u32) -> usize {
         let begun = self.pending.len();
-        self.pending
-            .extend_from_slice(&self.kept[Self::slot(shape)].pairs);
+        self.pending.extend_from_slice(&self.kept[Self::slot(shape)].pairs);
         begun
     }
 
     /// The pair at a place of the notes: a node that is led to, and a member.
     #[inline]
     pub fn noted(&self, at: usize) -> Option<(NodeId, usize)> {
-        self.pending
-            .get(at)
-            .map(|(to, member)| (*to as NodeId, *member as usize))
+        self.pending.get(at).map(|(to, member)| (*to as NodeId, *member as usize))
     }
 
     /// The notes from here on have served.

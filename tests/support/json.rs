@@ -15,10 +15,7 @@ pub enum Json {
 impl Json {
     /// Reads a document that is known to be good.
     pub fn parse(text: &str) -> Json {
-        let mut parser = Parser {
-            text: text.as_bytes(),
-            at: 0,
-        };
+        let mut parser = Parser { text: text.as_bytes(), at: 0 };
         parser.value()
     }
 
@@ -85,9 +82,7 @@ impl Json {
         match self {
             Json::Object(members) => {
                 random.shuffle(members);
-                members
-                    .iter_mut()
-                    .for_each(|(_, value)| value.shuffle(random));
+                members.iter_mut().for_each(|(_, value)| value.shuffle(random));
             }
             Json::List(list) => list.iter_mut().for_each(|value| value.shuffle(random)),
             _ => {}

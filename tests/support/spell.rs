@@ -17,24 +17,9 @@ pub struct Family {
 }
 
 pub const FAMILIES: [Family; 4] = [
-    Family {
-        recipe: "lab-result",
-        make: lab,
-        respell: respell_lab,
-        change: change_lab,
-    },
-    Family {
-        recipe: "epcis-event",
-        make: epcis,
-        respell: respell_epcis,
-        change: change_epcis,
-    },
-    Family {
-        recipe: "inventory-batch",
-        make: batch,
-        respell: respell_batch,
-        change: change_batch,
-    },
+    Family { recipe: "lab-result", make: lab, respell: respell_lab, change: change_lab },
+    Family { recipe: "epcis-event", make: epcis, respell: respell_epcis, change: change_epcis },
+    Family { recipe: "inventory-batch", make: batch, respell: respell_batch, change: change_batch },
     Family {
         recipe: "inventory-item",
         make: batch,
@@ -44,27 +29,18 @@ pub const FAMILIES: [Family; 4] = [
 ];
 
 fn object<const N: usize>(members: [(&str, Json); N]) -> Json {
-    Json::Object(
-        members
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value))
-            .collect(),
-    )
+    Json::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
 }
 
 fn word(random: &mut Random) -> String {
     let signs: Vec<char> = "ABCxyz0189-_/.Öé漢💉".chars().collect();
-    (0..1 + random.below(10))
-        .map(|_| *random.pick(&signs))
-        .collect()
+    (0..1 + random.below(10)).map(|_| *random.pick(&signs)).collect()
 }
 
 fn time(random: &mut Random) -> String {
     let micros = (random.next() % 7_289_654_400_000_000) as i64;
     let micros = micros - micros % *random.pick(&[1, 1000, 1_000_000]);
-    DateTime::from_timestamp_micros(micros)
-        .unwrap()
-        .to_rfc3339_opts(SecondsFormat::AutoSi, true)
+    DateTime::from_timestamp_micros(micros).unwrap().to_rfc3339_opts(SecondsFormat::AutoSi, true)
 }
 
 fn respell_time(json: &mut Json, random: &mut Random) {
@@ -73,18 +49,11 @@ fn respell_time(json: &mut Json, random: &mut Random) {
         return;
     };
     let offset = FixedOffset::east_opt(60 * (random.below(28 * 60) as i32 - 14 * 60)).unwrap();
-    let precision = *random.pick(&[
-        SecondsFormat::AutoSi,
-        SecondsFormat::Micros,
-        SecondsFormat::Nanos,
-    ]);
-    *text = instant
-        .with_timezone(&offset)
-        .to_rfc3339_opts(precision, random.one_in(2));
+    let precision =
+        *random.pick(&[SecondsFormat::AutoSi, SecondsFormat::Micros, SecondsFormat::Nanos]);
+    *text = instant.with_timezone(&offset).to_rfc3339_opts(precision, random.one_in(2));
     if random.one_in(4) {
-        *text = text
-            .replace('T', if random.one_in(2) { "t" } else { " " })
-            .replace('Z', "z");
+        *text = text.replace('T', if random.one_in(2) { "t" } else { " " }).replace('Z', "z");
     }
 }
 
@@ -112,17 +81,11 @@ fn lab(random: &mut Random) -> Json {
         ("analyte_loinc", Json::text(*random.pick(&LOINC))),
         ("instrument_id", Json::text(word(random))),
         ("resulted_at", Json::text(time(random))),
-        (
-            "value",
-            Json::Raw(random.pick(&["4.2", "4.20", "-0", "1e400"]).to_string()),
-        ),
+        ("value", Json::Raw(random.pick(&["4.2", "4.20", "-0", "1e400"]).to_string())),
         ("note", Json::text(word(random))),
         (
             "nested",
-            object([
-                ("b", Json::Raw("null".into())),
-                ("a", Json::List(vec![Json::text("x")])),
-            ]),
+            object([("b", Json::Raw("null".into())), ("a", Json::List(vec![Json::text("x")]))]),
         ),
     ])
 }
@@ -135,8 +98,7 @@ fn respell_lab(json: &mut Json, random: &mut Random) {
     pad(json.at(&["analyte_loinc"]), random);
     respell_time(json.at(&["resulted_at"]), random);
     if random.one_in(2) {
-        json.as_object()
-            .push(("received_at".into(), Json::text(time(random))));
+        json.as_object().push(("received_at".into(), Json::text(time(random))));
     }
 }
 
@@ -151,10 +113,7 @@ fn change_lab(json: &mut Json, random: &mut Random) {
 
 fn change_choice(json: &mut Json, choices: &[&str], random: &mut Random) {
     let text = json.as_text();
-    let others: Vec<&&str> = choices
-        .iter()
-        .filter(|choice| **choice != text.as_str())
-        .collect();
+    let others: Vec<&&str> = choices.iter().filter(|choice| **choice != text.as_str()).collect();
     *text = random.pick(&others).to_string();
 }
 
@@ -170,44 +129,26 @@ fn change_time(json: &mut Json) {
 
 // Flat EPCIS events.
 
-const GTINS: [&str; 4] = [
-    "00312345000059",
-    "00300930058011",
-    "50300930058016",
-    "00000012345670",
-];
-const STEPS: [&str; 4] = [
-    "commissioning",
-    "decommissioning",
-    "packing",
-    "http://a.example/steps/x",
-];
+const GTINS: [&str; 4] = ["00312345000059", "00300930058011", "50300930058016", "00000012345670"];
+const STEPS: [&str; 4] =
+    ["commissioning", "decommissioning", "packing", "http://a.example/steps/x"];
 
 fn epcis(random: &mut Random) -> Json {
     let mut event = object([
         ("gtin", Json::text(*random.pick(&GTINS))),
-        (
-            "serial",
-            Json::text(format!("SN%{}\"{}", random.below(1000), random.below(9))),
-        ),
+        ("serial", Json::text(format!("SN%{}\"{}", random.below(1000), random.below(9)))),
         ("event_time", Json::text(time(random))),
         ("biz_step", Json::text(*random.pick(&STEPS))),
         ("lot", Json::text(word(random))),
     ]);
     if random.one_in(2) {
         let action = *random.pick(&["ADD", "OBSERVE", "DELETE"]);
-        event
-            .as_object()
-            .push(("action".into(), Json::text(action)));
+        event.as_object().push(("action".into(), Json::text(action)));
     }
     if random.one_in(3) {
-        let declaration = object([
-            ("declarationTime", Json::text(time(random))),
-            ("reason", Json::text("r")),
-        ]);
-        event
-            .as_object()
-            .push(("error_declaration".into(), declaration));
+        let declaration =
+            object([("declarationTime", Json::text(time(random))), ("reason", Json::text("r"))]);
+        event.as_object().push(("error_declaration".into(), declaration));
     }
     event
 }
@@ -215,28 +156,18 @@ fn epcis(random: &mut Random) -> Json {
 fn respell_epcis(json: &mut Json, random: &mut Random) {
     let gtin = json.at(&["gtin"]).as_text();
     let zeros = gtin.bytes().take_while(|b| *b == b'0').count();
-    let widths: Vec<usize> = [8, 12, 13, 14]
-        .into_iter()
-        .filter(|width| 14 - width <= zeros)
-        .collect();
+    let widths: Vec<usize> =
+        [8, 12, 13, 14].into_iter().filter(|width| 14 - width <= zeros).collect();
     *gtin = gtin[14 - *random.pick(&widths)..].to_owned();
     let step = json.at(&["biz_step"]).as_text();
     if !step.contains(':') {
-        let before = [
-            "",
-            "urn:epcglobal:cbv:bizstep:",
-            "https://ref.gs1.org/cbv/BizStep-",
-            "cbv:BizStep-",
-        ];
+        let before =
+            ["", "urn:epcglobal:cbv:bizstep:", "https://ref.gs1.org/cbv/BizStep-", "cbv:BizStep-"];
         *step = format!("{}{step}", random.pick(&before));
     }
     pad(json.at(&["biz_step"]), random);
     respell_time(json.at(&["event_time"]), random);
-    if json
-        .as_object()
-        .iter()
-        .any(|(name, _)| name == "error_declaration")
-    {
+    if json.as_object().iter().any(|(name, _)| name == "error_declaration") {
         respell_time(json.at(&["error_declaration", "declarationTime"]), random);
     }
 }
@@ -252,9 +183,7 @@ fn change_epcis(json: &mut Json, random: &mut Random) {
         4 if has(json, "error_declaration") => {
             change_time(json.at(&["error_declaration", "declarationTime"]))
         }
-        4 => json
-            .as_object()
-            .push(("read_point".into(), Json::text("urn:x:y"))),
+        4 => json.as_object().push(("read_point".into(), Json::text("urn:x:y"))),
         _ => change_time(json.at(&["event_time"])),
     }
 }
@@ -288,16 +217,12 @@ fn batch(random: &mut Random) -> Json {
                 )),
             ),
             ("lot", Json::text(word(random))),
-            (
-                "qty_delta",
-                Json::text(format!("{}.{:03}", quantity / 1000, quantity.abs() % 1000)),
-            ),
+            ("qty_delta", Json::text(format!("{}.{:03}", quantity / 1000, quantity.abs() % 1000))),
             ("unit", Json::text(*random.pick(&tokens))),
             ("event_type", Json::text(*random.pick(&EVENT_TYPES))),
         ]);
         if random.one_in(3) {
-            item.as_object()
-                .push(("shelf".into(), Json::text(word(random))));
+            item.as_object().push(("shelf".into(), Json::text(word(random))));
         }
         items.push(item);
         if random.one_in(4) {
@@ -306,10 +231,7 @@ fn batch(random: &mut Random) -> Json {
         }
     }
     object([
-        (
-            "facility_uuid",
-            Json::text("5f1e6c2a-0000-4000-8000-000000000abc"),
-        ),
+        ("facility_uuid", Json::text("5f1e6c2a-0000-4000-8000-000000000abc")),
         ("batch_ts", Json::text(time(random))),
         ("items", Json::List(items)),
     ])
@@ -342,11 +264,7 @@ fn respell_quantity(json: &mut Json, random: &mut Random) {
     let (whole, decimals) = digits.split_once('.').unwrap();
     let short = decimals.trim_end_matches('0');
     let point = |decimals: &str| {
-        if decimals.is_empty() {
-            String::new()
-        } else {
-            format!(".{decimals}")
-        }
+        if decimals.is_empty() { String::new() } else { format!(".{decimals}") }
     };
     let spelling = match random.below(5) {
         0 => format!("{sign}{whole}{}", point(short)),
@@ -404,11 +322,7 @@ fn change_batch(json: &mut Json, random: &mut Random) {
             &["EA", "ML", "TAB", "MG", "MCG"],
             random,
         ),
-        3 => change_choice(
-            json.at(&["items", &item, "event_type"]),
-            &EVENT_TYPES,
-            random,
-        ),
+        3 => change_choice(json.at(&["items", &item, "event_type"]), &EVENT_TYPES, random),
         4 => {
             let twin = json.at(&["items", &item]).clone();
             json.at(&["items"]).as_list().push(twin);

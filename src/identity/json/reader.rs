@@ -21,15 +21,8 @@ impl Tape {
         if payload.len() > MAX_LEN {
             return Err(Rejection::syntax("a document is at most 128 MiB", MAX_LEN));
         }
-        let mut reader = Reader {
-            bytes: payload,
-            at: 0,
-            rule: "",
-            tape: self,
-        };
-        reader
-            .document()
-            .map_err(|Stop| Rejection::syntax(reader.rule, reader.at))
+        let mut reader = Reader { bytes: payload, at: 0, rule: "", tape: self };
+        reader.document().map_err(|Stop| Rejection::syntax(reader.rule, reader.at))
     }
 }
 
@@ -110,11 +103,7 @@ impl Reader<'_> {
     #[inline(always)]
     fn text(&mut self) -> Step<u32> {
         let text = self.string()?;
-        let kind = if text.decoded() {
-            Kind::Decoded
-        } else {
-            Kind::Text
-        };
+        let kind = if text.decoded() { Kind::Decoded } else { Kind::Text };
         Ok(self.push(kind, text.start(), text.end()))
     }
 
@@ -190,13 +179,7 @@ impl Reader<'_> {
             }
         }
         let first = self.tape.members.len() as u32;
-        let Tape {
-            open_members,
-            members,
-            decoded,
-            shapes,
-            ..
-        } = &mut *self.tape;
+        let Tape { open_members, members, decoded, shapes, .. } = &mut *self.tape;
         let texts = (self.bytes, decoded.as_slice());
         let sorted = shapes.append_sorted(expected, texts, &mut open_members[base..], members);
         open_members.truncate(base);
@@ -210,10 +193,7 @@ impl Reader<'_> {
 
     #[inline]
     fn member(&mut self, depth: usize, expected: &mut Expected, place: usize) -> Step<Member> {
-        let known = self
-            .tape
-            .shapes
-            .name_here(expected, place, self.bytes, self.at);
+        let known = self.tape.shapes.name_here(expected, place, self.bytes, self.at);
         let mut member = match known {
             Some((length, prefix)) => {
                 let start = self.at as u32 + 1;
@@ -236,11 +216,7 @@ impl Reader<'_> {
         self.at += 1;
         self.skip_blanks();
         // Most values are strings, which need no look at what else there is.
-        member.value = if self.peek() == b'"' {
-            self.text()?
-        } else {
-            self.value(depth)?
-        };
+        member.value = if self.peek() == b'"' { self.text()? } else { self.value(depth)? };
         Ok(member)
     }
 
@@ -250,11 +226,7 @@ impl Reader<'_> {
             return self.fail("the name of a member is due");
         }
         let name = self.string()?;
-        let from = if name.decoded() {
-            &self.tape.decoded
-        } else {
-            self.bytes
-        };
+        let from = if name.decoded() { &self.tape.decoded } else { self.bytes };
         Ok(Member {
             prefix: prefix_at(from, name.start(), name.end()),
             start: name.start() as u32,
@@ -288,9 +260,7 @@ impl Reader<'_> {
             }
         }
         let first = self.tape.elements.len() as u32;
-        self.tape
-            .elements
-            .extend_from_slice(&self.tape.open_elements[base..]);
+        self.tape.elements.extend_from_slice(&self.tape.open_elements[base..]);
         self.tape.open_elements.truncate(base);
         self.close(token, first, self.tape.elements.len() as u32 - first);
         Ok(token)

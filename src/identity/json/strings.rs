@@ -88,9 +88,7 @@ impl Reader<'_> {
                 return self.fail(UNENDED);
             }
             self.check_utf8(from, self.at)?;
-            self.tape
-                .decoded
-                .extend_from_slice(&self.bytes[from..self.at]);
+            self.tape.decoded.extend_from_slice(&self.bytes[from..self.at]);
             if byte == b'"' {
                 break;
             }
@@ -137,9 +135,7 @@ impl Reader<'_> {
         match char::from_u32(code) {
             Some(c) => {
                 let mut utf8 = [0; 4];
-                self.tape
-                    .decoded
-                    .extend_from_slice(c.encode_utf8(&mut utf8).as_bytes());
+                self.tape.decoded.extend_from_slice(c.encode_utf8(&mut utf8).as_bytes());
                 Ok(())
             }
             None => self.fail(LONE),

@@ -190,11 +190,7 @@ pub(super) fn name_in<'a>(decoded: &'a [u8], payload: &'a [u8], member: &Member)
 pub(crate) fn index_of(segment: &str) -> Option<usize> {
     let canonical = segment == "0" || !segment.starts_with('0');
     let digits = segment.bytes().all(|b| b.is_ascii_digit());
-    if canonical && digits {
-        segment.parse().ok()
-    } else {
-        None
-    }
+    if canonical && digits { segment.parse().ok() } else { None }
 }
 
 /// [`prefix_of`] a span, with one load where eight bytes are there: the bytes behind the name are
@@ -214,11 +210,10 @@ pub(super) fn prefix_at(bytes: &[u8], start: usize, end: usize) -> u64 {
 pub(crate) fn compare_names(a: (u64, &[u8]), b: (u64, &[u8])) -> Ordering {
     // Where the prefixes are equal and no name is longer, the shorter one is the lesser: what
     // fills it up in the prefix are zeros.
-    a.0.cmp(&b.0)
-        .then_with(|| match (a.1.get(8..), b.1.get(8..)) {
-            (Some(a), Some(b)) => a.cmp(b),
-            _ => a.1.len().cmp(&b.1.len()),
-        })
+    a.0.cmp(&b.0).then_with(|| match (a.1.get(8..), b.1.get(8..)) {
+        (Some(a), Some(b)) => a.cmp(b),
+        _ => a.1.len().cmp(&b.1.len()),
+    })
 }
 
 /// The first eight bytes of a name, so that most comparisons are one of two numbers.

@@ -15,11 +15,7 @@ pub(super) fn days(year: i64, month: i64, day: i64) -> Option<i64> {
         return None;
     }
     // The year begins in March here, so that the leap day is its last.
-    let (y, m) = if month > 2 {
-        (year, month - 3)
-    } else {
-        (year - 1, month + 9)
-    };
+    let (y, m) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let (era, year_of_era) = (y.div_euclid(400), y.rem_euclid(400));
     let day_of_year = (153 * m + 2) / 5 + day - 1;
     Some(

@@ -56,16 +56,9 @@ impl Cbv {
         self.text.apply(input, out)?;
         let text = &out.bytes[start..];
         let (urn, local, words) = self.vocabulary.spellings();
-        let beginnings = [
-            b"cbv:".as_slice(),
-            b"https://ref.gs1.org/cbv/",
-            b"https://ns.gs1.org/cbv/",
-        ];
-        let web = || {
-            beginnings
-                .iter()
-                .find_map(|p| text.strip_prefix(*p)?.strip_prefix(local))
-        };
+        let beginnings =
+            [b"cbv:".as_slice(), b"https://ref.gs1.org/cbv/", b"https://ns.gs1.org/cbv/"];
+        let web = || beginnings.iter().find_map(|p| text.strip_prefix(*p)?.strip_prefix(local));
         let word = text.strip_prefix(urn).or_else(web).unwrap_or(text);
         if let Some(known) = words.iter().find(|known| known.as_bytes() == word) {
             out.bytes.truncate(start);
@@ -89,10 +82,7 @@ fn in_gs1_namespace(text: &[u8]) -> bool {
         b"http://ref.gs1.org/",
         b"https://ns.gs1.org/",
     ];
-    NAMESPACES.iter().any(|n| {
-        text.get(..n.len())
-            .is_some_and(|t| t.eq_ignore_ascii_case(n))
-    })
+    NAMESPACES.iter().any(|n| text.get(..n.len()).is_some_and(|t| t.eq_ignore_ascii_case(n)))
 }
 
 const BIZ_STEPS: &[&str] = &[

@@ -99,9 +99,7 @@ fn ndc11(text: &[u8]) -> Option<[u8; 11]> {
 
 /// Looks at every byte whatever it finds, which the machine does in one step.
 fn all_digits(digits: &[u8; 11]) -> bool {
-    digits
-        .iter()
-        .fold(true, |all, digit| all & digit.is_ascii_digit())
+    digits.iter().fold(true, |all, digit| all & digit.is_ascii_digit())
 }
 
 /// The terms that were published with a wrong check digit (user's guide, same page); all are
@@ -130,10 +128,7 @@ impl Loinc {
         }
         if mod10(number) != check - b'0' {
             let code = &out.bytes[start..];
-            if !LOINC_EXCEPTIONS
-                .iter()
-                .any(|known| known.as_bytes() == code)
-            {
+            if !LOINC_EXCEPTIONS.iter().any(|known| known.as_bytes() == code) {
                 return Err(fault!(Reason::Loinc, LOINC_CHECK));
             }
             out.flag =
@@ -152,11 +147,7 @@ fn mod10(number: &[u8]) -> u8 {
         .enumerate()
         .map(|(place, digit)| {
             let digit = u32::from(digit - b'0');
-            if place % 2 == 0 {
-                digit * 2 / 10 + digit * 2 % 10
-            } else {
-                digit
-            }
+            if place % 2 == 0 { digit * 2 / 10 + digit * 2 % 10 } else { digit }
         })
         .sum();
     ((10 - sum % 10) % 10) as u8

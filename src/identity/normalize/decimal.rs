@@ -48,16 +48,10 @@ impl Decimal {
         };
         let parts = parse(text).ok_or(fault!(Reason::NotNumber, GRAMMAR))?;
         let scale = i64::from(self.scale);
-        let beyond = if self.drop_zeros {
-            parts.decimals - parts.zeros_at_end()
-        } else {
-            parts.decimals
-        };
+        let beyond =
+            if self.drop_zeros { parts.decimals - parts.zeros_at_end() } else { parts.decimals };
         if beyond > scale && self.excess == Excess::Refuse {
-            return Err(fault!(
-                Reason::Scale,
-                "a number has no more decimals than the scale",
-            ));
+            return Err(fault!(Reason::Scale, "a number has no more decimals than the scale",));
         }
         if parts.point > i64::from(MAX_DIGITS) - scale {
             return Err(fault!(Reason::Range, RANGE));
@@ -171,18 +165,11 @@ impl Parts<'_> {
 
     /// The digit at a place counted from the first significant one; zero outside.
     fn digit(&self, index: i64) -> u8 {
-        let Some(index) = usize::try_from(index)
-            .ok()
-            .and_then(|i| i.checked_add(self.skip))
-        else {
+        let Some(index) = usize::try_from(index).ok().and_then(|i| i.checked_add(self.skip)) else {
             return b'0';
         };
         let behind = index.wrapping_sub(self.whole.len());
-        self.whole
-            .get(index)
-            .or_else(|| self.fraction.get(behind))
-            .copied()
-            .unwrap_or(b'0')
+        self.whole.get(index).or_else(|| self.fraction.get(behind)).copied().unwrap_or(b'0')
     }
 }
 
@@ -210,19 +197,8 @@ fn parse(text: &[u8]) -> Option<Parts<'_>> {
     let decimals = fraction.len() as i64 - exponent;
     let significant = digits - skip as i64;
     // Zero has no first digit: its point is put where nothing is printed before it.
-    let point = if significant == 0 {
-        0
-    } else {
-        significant - decimals
-    };
-    Some(Parts {
-        negative,
-        whole,
-        fraction,
-        skip,
-        point,
-        decimals,
-    })
+    let point = if significant == 0 { 0 } else { significant - decimals };
+    Some(Parts { negative, whole, fraction, skip, point, decimals })
 }
 
 /// One digit or more, and what follows them.
@@ -241,9 +217,7 @@ fn exponent(text: &[u8]) -> Option<i64> {
     let (digits, []) = take_digits(digits)? else {
         return None;
     };
-    let size = digits
-        .iter()
-        .fold(0i64, |n, d| (n * 10 + i64::from(d - b'0')).min(1 << 40));
+    let size = digits.iter().fold(0i64, |n, d| (n * 10 + i64::from(d - b'0')).min(1 << 40));
     Some(if negative { -size } else { size })
 }
 

@@ -83,10 +83,9 @@ fn gtin(identifier: &Identifier) -> Result<&[u8], Fault> {
 fn read_uri(text: &[u8]) -> Result<Option<Identifier>, Fault> {
     match text.split_at_checked(8) {
         Some((b"urn:epc:", rest)) => gs1_urn::read(rest),
-        Some((scheme, _)) if scheme.eq_ignore_ascii_case(b"urn:epc:") => Err(fault!(
-            Reason::Epc,
-            "the scheme of an EPC URN is written in lower case",
-        )),
+        Some((scheme, _)) if scheme.eq_ignore_ascii_case(b"urn:epc:") => {
+            Err(fault!(Reason::Epc, "the scheme of an EPC URN is written in lower case",))
+        }
         _ => gs1_link::read(text),
     }
 }

@@ -32,10 +32,7 @@ impl Normalizer {
             Normalizer::Decimal(n) => decimal(n, tell),
             Normalizer::Timestamp(n) => timestamp(n, tell),
             Normalizer::Unit(n) => unit(n, tell),
-            Normalizer::Ucum(Ucum {
-                text: t,
-                table: spellings,
-            }) => {
+            Normalizer::Ucum(Ucum { text: t, table: spellings }) => {
                 number(tell, 4u8);
                 text(t, tell);
                 table(spellings, tell);
@@ -77,13 +74,7 @@ impl Normalizer {
 }
 
 fn text(text: &Text, tell: &mut Tell<'_>) {
-    let Text {
-        trim,
-        compose,
-        any_character,
-        allow_empty,
-        case,
-    } = text;
+    let Text { trim, compose, any_character, allow_empty, case } = text;
     number(
         tell,
         match trim {
@@ -105,12 +96,7 @@ fn text(text: &Text, tell: &mut Tell<'_>) {
 }
 
 fn decimal(decimal: &Decimal, tell: &mut Tell<'_>) {
-    let Decimal {
-        scale,
-        excess,
-        keep_zero_sign,
-        drop_zeros,
-    } = decimal;
+    let Decimal { scale, excess, keep_zero_sign, drop_zeros } = decimal;
     number(tell, 1u8);
     number(tell, *scale);
     number(
@@ -125,20 +111,12 @@ fn decimal(decimal: &Decimal, tell: &mut Tell<'_>) {
 }
 
 fn timestamp(timestamp: &Timestamp, tell: &mut Tell<'_>) {
-    let Timestamp {
-        format,
-        style,
-        precision,
-        finer,
-        all_decimals,
-    } = timestamp;
+    let Timestamp { format, style, precision, finer, all_decimals } = timestamp;
     number(tell, 2u8);
     match format {
         Format::Rfc3339 => number(tell, 0u8),
         Format::Hl7 { zone_seconds: None } => number(tell, 1u8),
-        Format::Hl7 {
-            zone_seconds: Some(zone),
-        } => {
+        Format::Hl7 { zone_seconds: Some(zone) } => {
             number(tell, 2u8);
             // Zones reach from -14 to +14 hours, so the sum is never negative.
             number(tell, zone.wrapping_add(1 << 20).cast_unsigned());
@@ -171,21 +149,13 @@ fn timestamp(timestamp: &Timestamp, tell: &mut Tell<'_>) {
 }
 
 fn unit(unit: &Unit, tell: &mut Tell<'_>) {
-    let Unit {
-        text: t,
-        table: spellings,
-        fold,
-        refuse,
-        unknown,
-    } = unit;
+    let Unit { text: t, table: spellings, fold, refuse, unknown } = unit;
     number(tell, 3u8);
     text(t, tell);
     table(spellings, tell);
     number(tell, *fold);
     number(tell, refuse.len() as u64);
-    refuse
-        .iter()
-        .for_each(|spelling| tell(Fact::Bytes(spelling)));
+    refuse.iter().for_each(|spelling| tell(Fact::Bytes(spelling)));
     number(
         tell,
         match unknown {
@@ -204,11 +174,7 @@ fn table(table: &[super::Entry], tell: &mut Tell<'_>) {
 }
 
 fn cbv(cbv: &Cbv, tell: &mut Tell<'_>) {
-    let Cbv {
-        text: t,
-        vocabulary,
-        open,
-    } = cbv;
+    let Cbv { text: t, vocabulary, open } = cbv;
     number(tell, 8u8);
     text(t, tell);
     number(

@@ -74,11 +74,8 @@ impl Identifier {
     /// Checks a key; a GTIN may have 8, 12, 13 or 14 digits.
     pub fn new(key: Key, value: &[u8]) -> Result<Identifier, Fault> {
         let gtin = matches!(key, Key::Gtin | Key::Itip);
-        let shape = if key == Key::Gtin {
-            fault!(Reason::Gtin, SHAPE)
-        } else {
-            fault!(Reason::Epc, SHAPE)
-        };
+        let shape =
+            if key == Key::Gtin { fault!(Reason::Gtin, SHAPE) } else { fault!(Reason::Epc, SHAPE) };
         if !has_shape(key, value) {
             return Err(shape);
         }
@@ -94,11 +91,7 @@ impl Identifier {
             padded.extend(&b"000000"[..14 - value.len()]).ok_or(shape)?;
         }
         padded.extend(value).ok_or(shape)?;
-        Ok(Identifier {
-            key,
-            value: padded,
-            qualifier: None,
-        })
+        Ok(Identifier { key, value: padded, qualifier: None })
     }
 
     /// Adds a qualifier. A serial makes the lot needless; a consumer variant never identifies.
@@ -119,12 +112,8 @@ impl Identifier {
                 _ => fault!(Reason::Epc, QUALIFIER),
             });
         }
-        let rank = |ai: &str| {
-            ["22", "10", "235", "21"]
-                .iter()
-                .position(|known| *known == ai)
-                .unwrap_or(4)
-        };
+        let rank =
+            |ai: &str| ["22", "10", "235", "21"].iter().position(|known| *known == ai).unwrap_or(4);
         let known = self.qualifier.map(|(known, _)| rank(known));
         if known == Some(rank(ai)) {
             return Err(fault!(Reason::Epc, QUALIFIER));
@@ -137,19 +126,13 @@ impl Identifier {
     }
 
     pub fn serial(&self) -> Option<&[u8]> {
-        self.qualifier
-            .as_ref()
-            .filter(|(ai, _)| *ai == "21")
-            .map(|(_, value)| value.as_bytes())
+        self.qualifier.as_ref().filter(|(ai, _)| *ai == "21").map(|(_, value)| value.as_bytes())
     }
 
     /// Appends the canonical Digital Link.
     pub fn push_uri(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"https://id.gs1.org/");
-        let ai = KEYS
-            .iter()
-            .find(|(key, ..)| *key == self.key)
-            .map_or("", |(_, ai, _)| ai);
+        let ai = KEYS.iter().find(|(key, ..)| *key == self.key).map_or("", |(_, ai, _)| ai);
         push_pair(ai, &self.value, out);
         if let Some((ai, value)) = &self.qualifier {
             out.push(b'/');

@@ -14,15 +14,9 @@ pub(super) fn read(text: &[u8]) -> Result<Option<Identifier>, Fault> {
     let Some(rest) = without_scheme(text) else {
         return Ok(None);
     };
-    let slash = rest
-        .iter()
-        .position(|b| matches!(b, b'/' | b'?' | b'#'))
-        .unwrap_or(rest.len());
+    let slash = rest.iter().position(|b| matches!(b, b'/' | b'?' | b'#')).unwrap_or(rest.len());
     let (domain, path) = rest.split_at(slash);
-    let path = path
-        .split(|b| matches!(b, b'?' | b'#'))
-        .next()
-        .unwrap_or_default();
+    let path = path.split(|b| matches!(b, b'?' | b'#')).next().unwrap_or_default();
     let at_gs1 = domain.eq_ignore_ascii_case(b"id.gs1.org");
     match pairs(path) {
         Ok(None) if at_gs1 => Err(fault!(Reason::Epc, PATH)),
@@ -69,10 +63,7 @@ fn pairs(path: &[u8]) -> Result<Option<Identifier>, Fault> {
         let Some((ai, _)) = QUALIFIERS.iter().find(named) else {
             return Err(fault!(Reason::Epc, PATH));
         };
-        let value = segments
-            .next()
-            .and_then(decode)
-            .ok_or(fault!(Reason::Epc, PATH))?;
+        let value = segments.next().and_then(decode).ok_or(fault!(Reason::Epc, PATH))?;
         identifier.qualify(ai, value.as_bytes())?;
     }
     Ok(Some(identifier))

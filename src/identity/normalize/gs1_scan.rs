@@ -49,9 +49,7 @@ impl<'a> Found<'a> {
                 Some(_) => Err(fault!(Reason::Epc, ONE)),
             };
         }
-        if let Some(at) = QUALIFIERS
-            .iter()
-            .position(|(ai, _)| ai.as_bytes() == element.ai)
+        if let Some(at) = QUALIFIERS.iter().position(|(ai, _)| ai.as_bytes() == element.ai)
             && self.qualifiers[at].replace(element.value).is_some()
         {
             return Err(fault!(Reason::Epc, FORM));
@@ -74,10 +72,7 @@ impl<'a> Found<'a> {
 /// Brackets hold application identifiers only; a value with a bracket of its own is refused.
 fn bracketed<'a>(text: &'a [u8], found: &mut Found<'a>) -> Result<(), Fault> {
     for part in text.split(|b| *b == b'(').skip(1) {
-        let close = part
-            .iter()
-            .position(|b| *b == b')')
-            .ok_or(fault!(Reason::Epc, FORM))?;
+        let close = part.iter().position(|b| *b == b')').ok_or(fault!(Reason::Epc, FORM))?;
         let (ai, value) = (&part[..close], &part[close + 1..]);
         let (length, shape) = shape_of(ai).ok_or(fault!(Reason::Epc, FORM))?;
         if length != ai.len() || value.contains(&b')') || !shape.fits(value) {
@@ -104,16 +99,12 @@ fn scanned<'a>(text: &'a [u8], found: &mut Found<'a>) -> Result<(), Fault> {
     rest = rest.strip_prefix(&[GS]).unwrap_or(rest);
     while !rest.is_empty() {
         let (length, shape) = shape_of(rest).ok_or(fault!(Reason::Epc, FORM))?;
-        let (ai, after) = rest
-            .split_at_checked(length)
-            .ok_or(fault!(Reason::Epc, FORM))?;
+        let (ai, after) = rest.split_at_checked(length).ok_or(fault!(Reason::Epc, FORM))?;
         let end = match shape {
             Shape::Fixed(width) => width,
             Shape::UpTo(_) => after.iter().position(|b| *b == GS).unwrap_or(after.len()),
         };
-        let (value, after) = after
-            .split_at_checked(end)
-            .ok_or(fault!(Reason::Epc, FORM))?;
+        let (value, after) = after.split_at_checked(end).ok_or(fault!(Reason::Epc, FORM))?;
         if !separators && matches!(shape, Shape::UpTo(_)) && ai != b"21" {
             return Err(fault!(Reason::Epc, END));
         }

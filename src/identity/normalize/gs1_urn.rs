@@ -29,13 +29,7 @@ enum Rest {
 }
 
 const fn scheme(name: &'static str, key: Key, digits: usize, width: usize, rest: Rest) -> Scheme {
-    Scheme {
-        name: name.as_bytes(),
-        key,
-        digits,
-        width,
-        rest,
-    }
+    Scheme { name: name.as_bytes(), key, digits, width, rest }
 }
 
 const SCHEMES: [Scheme; 10] = [
@@ -60,10 +54,7 @@ const fn misshapen() -> Fault {
 /// Reads what follows `urn:epc:`. `None`: a scheme without a key of GS1.
 pub(super) fn read(urn: &[u8]) -> Result<Option<Identifier>, Fault> {
     let mut split = urn.splitn(3, |b| *b == b':');
-    let (kind, name) = (
-        split.next().unwrap_or_default(),
-        split.next().unwrap_or_default(),
-    );
+    let (kind, name) = (split.next().unwrap_or_default(), split.next().unwrap_or_default());
     let Some(body) = split.next() else {
         return Err(misshapen());
     };
@@ -178,8 +169,7 @@ fn grai(body: &[u8], pattern: bool) -> Result<Option<Identifier>, Fault> {
     match (serial, pattern) {
         (None, true) => {}
         (Some(serial), false) if !serial.is_empty() => {
-            key.extend(decode(serial).ok_or(misshapen())?.as_bytes())
-                .ok_or(misshapen())?;
+            key.extend(decode(serial).ok_or(misshapen())?.as_bytes()).ok_or(misshapen())?;
         }
         _ => return Err(misshapen()),
     }
@@ -190,9 +180,7 @@ fn grai(body: &[u8], pattern: bool) -> Result<Option<Identifier>, Fault> {
 fn two_parts(body: &[u8], key: Key) -> Result<Option<Identifier>, Fault> {
     let (company, reference) = split_company(body)?;
     let mut value = Short::of(company).ok_or(misshapen())?;
-    let reference = decode(reference)
-        .filter(|r| !r.as_bytes().is_empty())
-        .ok_or(misshapen())?;
+    let reference = decode(reference).filter(|r| !r.as_bytes().is_empty()).ok_or(misshapen())?;
     value.extend(reference.as_bytes()).ok_or(misshapen())?;
     Identifier::new(key, value.as_bytes()).map(Some)
 }

@@ -73,10 +73,9 @@ impl Timestamp {
                 let text = text_or(input, fault!(Reason::Timestamp, FORM))?;
                 rfc3339(text).ok_or(fault!(Reason::Timestamp, FORM))?
             }
-            Format::Hl7 { zone_seconds } => hl7(
-                text_or(input, fault!(Reason::Timestamp, HL7))?,
-                zone_seconds,
-            )?,
+            Format::Hl7 { zone_seconds } => {
+                hl7(text_or(input, fault!(Reason::Timestamp, HL7))?, zone_seconds)?
+            }
         };
         let unit = self.unit_micros();
         let beyond = written.fraction.micros % unit;

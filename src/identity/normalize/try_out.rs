@@ -46,21 +46,13 @@ pub fn normalize(
     number: bool,
 ) -> Result<Normalized, NotNormalized> {
     let normalizer = normalizer_from_options(name, options).map_err(NotNormalized::Options)?;
-    let input = if number {
-        Input::Number(value.as_bytes())
-    } else {
-        Input::Text(value.as_bytes())
-    };
+    let input =
+        if number { Input::Number(value.as_bytes()) } else { Input::Text(value.as_bytes()) };
     let mut output = Output::default();
-    normalizer
-        .apply(input, &mut output)
-        .map_err(NotNormalized::Refused)?;
+    normalizer.apply(input, &mut output).map_err(NotNormalized::Refused)?;
     // Normalizers write UTF-8 only, so nothing is lost here.
     let value = String::from_utf8_lossy(&output.bytes).into_owned();
-    Ok(Normalized {
-        value,
-        flag: output.flag,
-    })
+    Ok(Normalized { value, flag: output.flag })
 }
 
 /// The names of all normalizers.

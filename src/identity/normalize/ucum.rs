@@ -33,10 +33,7 @@ impl Ucum {
         let start = out.bytes.len();
         self.text.apply(input, out)?;
         let spelling = &out.bytes[start..];
-        if let Ok(at) = self
-            .table
-            .binary_search_by(|(known, _)| known.as_ref().cmp(spelling))
-        {
+        if let Ok(at) = self.table.binary_search_by(|(known, _)| known.as_ref().cmp(spelling)) {
             out.bytes.truncate(start);
             out.bytes.extend_from_slice(&self.table[at].1);
             out.plain = true;
@@ -52,11 +49,7 @@ impl Ucum {
         let copy = &mut copy[..spelling.len()];
         copy.copy_from_slice(spelling);
         out.bytes.truncate(start);
-        let mut parser = Parser {
-            text: copy,
-            at: 0,
-            out: &mut out.bytes,
-        };
+        let mut parser = Parser { text: copy, at: 0, out: &mut out.bytes };
         let read = parser.main_term().is_some() && parser.at == parser.text.len();
         out.plain = !out.bytes[start..].iter().any(|b| matches!(b, b'"' | b'\\'));
         read.then_some(()).ok_or(fault!(Reason::Unit, RULE))
@@ -110,32 +103,21 @@ impl Parser<'_> {
             _ => {
                 self.symbol()?;
                 self.exponent()?;
-                if self.peek() == Some(b'{') {
-                    self.annotation()
-                } else {
-                    Some(())
-                }
+                if self.peek() == Some(b'{') { self.annotation() } else { Some(()) }
             }
         }
     }
 
     /// `10*` and `10^` are symbols of their own, not the factor 10.
     fn is_power_of_ten(&self) -> bool {
-        matches!(
-            self.text.get(self.at..),
-            Some([b'1', b'0', b'*' | b'^', ..])
-        )
+        matches!(self.text.get(self.at..), Some([b'1', b'0', b'*' | b'^', ..]))
     }
 
     fn factor(&mut self) -> Option<()> {
         while matches!(self.peek(), Some(b'0'..=b'9')) {
             self.copy()?;
         }
-        if self.peek() == Some(b'{') {
-            self.annotation()
-        } else {
-            Some(())
-        }
+        if self.peek() == Some(b'{') { self.annotation() } else { Some(()) }
     }
 
     /// Curly braces hold what UCUM gives no meaning; kept, since people do.
@@ -197,11 +179,7 @@ fn split_prefix(symbol: &[u8]) -> Option<(&[u8], &[u8])> {
     if is(METRIC, symbol) || is(NON_METRIC, symbol) {
         return Some((b"", symbol));
     }
-    let prefix = |p: &&str| {
-        symbol
-            .strip_prefix(p.as_bytes())
-            .is_some_and(|atom| is(METRIC, atom))
-    };
+    let prefix = |p: &&str| symbol.strip_prefix(p.as_bytes()).is_some_and(|atom| is(METRIC, atom));
     // No symbol can be split in two ways: section 2.5 of UCUM was made so.
     let prefix = PREFIXES.iter().find(|p| prefix(p))?;
     Some(symbol.split_at(prefix.len()))

@@ -68,16 +68,11 @@ impl Unit {
             true => known.eq_ignore_ascii_case(spelling),
             false => known == spelling,
         };
-        self.table
-            .iter()
-            .find(|(known, _)| same(known))
-            .map(|(_, token)| token.as_ref())
+        self.table.iter().find(|(known, _)| same(known)).map(|(_, token)| token.as_ref())
     }
 
     fn is_refused(&self, spelling: &[u8]) -> bool {
-        self.refuse
-            .iter()
-            .any(|refused| refused.as_ref() == spelling)
+        self.refuse.iter().any(|refused| refused.as_ref() == spelling)
     }
 }
 
@@ -90,8 +85,7 @@ fn upper(start: usize, out: &mut Output) {
     scratch.push_str(&String::from_utf8_lossy(&out.bytes[start..]));
     out.bytes.truncate(start);
     push_upper(&scratch, &mut out.bytes);
-    out.plain = out.bytes[start..]
-        .iter()
-        .all(|b| matches!(b, 0x20..=0x7E) && !matches!(b, b'"' | b'\\'));
+    out.plain =
+        out.bytes[start..].iter().all(|b| matches!(b, 0x20..=0x7E) && !matches!(b, b'"' | b'\\'));
     out.scratch = scratch;
 }

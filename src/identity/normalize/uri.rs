@@ -9,9 +9,7 @@ pub(super) fn is_uri(text: &[u8]) -> bool {
     };
     let (scheme, rest) = (&text[..colon], &text[colon + 1..]);
     scheme.first().is_some_and(u8::is_ascii_alphabetic)
-        && scheme
-            .iter()
-            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'))
+        && scheme.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'))
         && !rest.is_empty()
         && !rest.iter().any(|b| {
             matches!(
@@ -65,10 +63,7 @@ pub(super) struct Short {
 
 impl Default for Short {
     fn default() -> Self {
-        Short {
-            bytes: [0; 48],
-            len: 0,
-        }
+        Short { bytes: [0; 48], len: 0 }
     }
 }
 

@@ -31,40 +31,13 @@ const HL7_COARSE: &str = "a time of HL7 version 2 is given to the second";
 /// RFC 3339, section 5.6, with `t`, `z` and a blank for the `T` (section 5.6, note).
 pub(super) fn rfc3339(text: &[u8]) -> Option<Written> {
     let (date_time, rest) = text.split_first_chunk::<19>()?;
-    let [
-        _,
-        _,
-        _,
-        _,
-        b'-',
-        _,
-        _,
-        b'-',
-        _,
-        _,
-        b'T' | b't' | b' ',
-        _,
-        _,
-        b':',
-        _,
-        _,
-        b':',
-        _,
-        _,
-    ] = date_time
+    let [_, _, _, _, b'-', _, _, b'-', _, _, b'T' | b't' | b' ', _, _, b':', _, _, b':', _, _] =
+        date_time
     else {
         return None;
     };
-    let day = days(
-        number(&text[0..4])?,
-        number(&text[5..7])?,
-        number(&text[8..10])?,
-    )?;
-    let second = clock(
-        number(&text[11..13])?,
-        number(&text[14..16])?,
-        number(&text[17..19])?,
-    )?;
+    let day = days(number(&text[0..4])?, number(&text[5..7])?, number(&text[8..10])?)?;
+    let second = clock(number(&text[11..13])?, number(&text[14..16])?, number(&text[17..19])?)?;
     let (fraction, rest) = match rest {
         [b'.', rest @ ..] => decimals(rest)?,
         _ => (Fraction::default(), rest),
@@ -74,11 +47,7 @@ pub(super) fn rfc3339(text: &[u8]) -> Option<Written> {
         [sign @ (b'+' | b'-'), h1, h2, b':', m1, m2] => offset(*sign, &[*h1, *h2], &[*m1, *m2])?,
         _ => return None,
     };
-    Some(Written {
-        seconds: day * 86_400 + second,
-        fraction,
-        offset_seconds,
-    })
+    Some(Written { seconds: day * 86_400 + second, fraction, offset_seconds })
 }
 
 /// HL7 version 2.9, chapter 2A, DTM; the component behind `^` is the precision of the old TS.
@@ -114,11 +83,7 @@ pub(super) fn hl7(text: &[u8], zone_seconds: Option<i32>) -> Result<Written, Fau
         }
         _ => return Err(fault),
     };
-    Ok(Written {
-        seconds: day * 86_400 + second,
-        fraction,
-        offset_seconds,
-    })
+    Ok(Written { seconds: day * 86_400 + second, fraction, offset_seconds })
 }
 
 fn is_zone(text: &[u8]) -> bool {
@@ -138,9 +103,7 @@ pub(crate) fn zone_seconds(text: &str) -> Option<i32> {
 
 /// A number of ASCII digits only.
 fn number(digits: &[u8]) -> Option<i64> {
-    digits.iter().try_fold(0, |n, d| {
-        d.is_ascii_digit().then(|| n * 10 + i64::from(d - b'0'))
-    })
+    digits.iter().try_fold(0, |n, d| d.is_ascii_digit().then(|| n * 10 + i64::from(d - b'0')))
 }
 
 fn clock(hour: i64, minute: i64, second: i64) -> Option<i64> {

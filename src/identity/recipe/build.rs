@@ -20,20 +20,13 @@ pub(super) fn recipe(file: &str, text: &str) -> Built<Recipe> {
     let Some(version) = top.number("version", 1, u32::MAX)? else {
         return top.missing("version");
     };
-    let granularities = [
-        ("record", Granularity::Record),
-        ("items", Granularity::Items),
-    ];
+    let granularities = [("record", Granularity::Record), ("items", Granularity::Items)];
     let granularity = needed_choice(&mut top, "granularity", &granularities)?;
     let encodings = [("tuple", Encoding::Tuple), ("json", Encoding::Json)];
     let encoding = needed_choice(&mut top, "encoding", &encodings)?;
     let record = record_scope(&mut top, granularity, encoding)?;
     let items = items(&mut top, granularity, encoding)?;
-    let names = check::Names {
-        record: &record,
-        items: items.as_ref(),
-        granularity,
-    };
+    let names = check::Names { record: &record, items: items.as_ref(), granularity };
     names.check(&top)?;
     let prefix = names.prefix(&mut top)?;
     let event_time = names.event_time(&mut top)?;
@@ -79,19 +72,11 @@ fn needed_choice<T: Copy>(
 
 fn recipe_name(top: &mut Section<'_, '_>) -> Built<String> {
     let (name, at) = top.needed_text("name")?;
-    let letters = |part: &str| {
-        part.bytes()
-            .all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-'))
-    };
-    match name
-        .split('/')
-        .all(|part| !part.is_empty() && letters(part))
-    {
+    let letters = |part: &str| part.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-'));
+    match name.split('/').all(|part| !part.is_empty() && letters(part)) {
         true => Ok(name.to_owned()),
-        false => top.error(
-            at,
-            "`name` must be lower-case letters, digits and `-`, with `/` between parts",
-        ),
+        false => top
+            .error(at, "`name` must be lower-case letters, digits and `-`, with `/` between parts"),
     }
 }
 
@@ -100,10 +85,8 @@ fn record_scope(
     granularity: Granularity,
     encoding: Encoding,
 ) -> Built<Scope> {
-    let mut scope = Scope {
-        fields: fields(top.tables("field", "[[field]]")?, encoding)?,
-        ..Scope::default()
-    };
+    let mut scope =
+        Scope { fields: fields(top.tables("field", "[[field]]")?, encoding)?, ..Scope::default() };
     scope.rules = rules(top, &scope)?;
     if let Some(mut digest) = top.table("digest", "[digest]")? {
         if granularity == Granularity::Items {
@@ -146,10 +129,7 @@ fn items(
     scope.content = content(&mut section)?;
     scope.rest = rest(&mut section, encoding)?;
     if scope.rest.is_some() && granularity == Granularity::Record {
-        return section.error(
-            section.at,
-            "in granularity `record`, `rest` belongs into [digest]",
-        );
+        return section.error(section.at, "in granularity `record`, `rest` belongs into [digest]");
     }
     check::content(&section, &scope)?;
     let sort = sort(&mut section, &scope, granularity)?;
@@ -159,14 +139,7 @@ fn items(
         return section.error(section.at, "namespaces have a meaning with `rest` only");
     }
     section.finish()?;
-    Ok(Some(Items {
-        name,
-        pointers,
-        scope,
-        sort,
-        occurrence,
-        namespaces,
-    }))
+    Ok(Some(Items { name, pointers, scope, sort, occurrence, namespaces }))
 }
 
 fn item_pointers(section: &mut Section<'_, '_>) -> Built<Vec<Pointer>> {
@@ -174,10 +147,7 @@ fn item_pointers(section: &mut Section<'_, '_>) -> Built<Vec<Pointer>> {
     if texts.is_empty() {
         return section.missing("pointer");
     }
-    texts
-        .into_iter()
-        .map(|(text, at)| pointer(section, text, at, Stars::None))
-        .collect()
+    texts.into_iter().map(|(text, at)| pointer(section, text, at, Stars::None)).collect()
 }
 
 fn item_name(section: &mut Section<'_, '_>, granularity: Granularity) -> Built<String> {

@@ -31,10 +31,7 @@ impl Names<'_> {
         for names in [&mut record, &mut item] {
             names.sort_unstable();
             if let Some(pair) = names.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-                return top.error(
-                    pair[1].1,
-                    "two parts of the identity have the name of this one",
-                );
+                return top.error(pair[1].1, "two parts of the identity have the name of this one");
             }
         }
         Ok(())
@@ -46,9 +43,7 @@ impl Names<'_> {
         if let Some(index) = find(self.record) {
             return Some((FieldRef::Record(index), &self.record.fields[index]));
         }
-        let items = self
-            .items
-            .filter(|_| self.granularity == Granularity::Items)?;
+        let items = self.items.filter(|_| self.granularity == Granularity::Items)?;
         let index = find(&items.scope)?;
         Some((FieldRef::Item(index), &items.scope.fields[index]))
     }
@@ -95,10 +90,8 @@ impl Names<'_> {
                 );
             };
             if !matches!(field.shape, Shape::One(Normalizer::Timestamp(_))) {
-                return top.error(
-                    *at,
-                    "`event_time` must name fields with `normalize = \"timestamp\"`",
-                );
+                return top
+                    .error(*at, "`event_time` must name fields with `normalize = \"timestamp\"`");
             }
             if field.optional == (place + 1 == names.len()) {
                 let rule = "in `event_time`, all fields but the last must be optional, and the last must not be";
@@ -112,13 +105,8 @@ impl Names<'_> {
 
 /// The names of a scope's parts, and where each stands in the recipe.
 fn named(scope: &Scope) -> Vec<(&str, usize)> {
-    let fields = scope
-        .fields
-        .iter()
-        .map(|field| (field.name.as_str(), field.pointer.at));
-    fields
-        .chain(scope.rest.as_deref().map(|name| (name, 0)))
-        .collect()
+    let fields = scope.fields.iter().map(|field| (field.name.as_str(), field.pointer.at));
+    fields.chain(scope.rest.as_deref().map(|name| (name, 0))).collect()
 }
 
 fn push_literal(

@@ -19,12 +19,7 @@ pub(super) fn fields(tables: Vec<Section<'_, '_>>, encoding: Encoding) -> Built<
         let mut field = field(section, encoding, true)?;
         if let Some((name, at)) = unless.as_ref().map(|(name, at)| (*name, *at)) {
             field.0.unless = fields.iter().position(|earlier| earlier.name == name);
-            if field
-                .0
-                .unless
-                .is_none_or(|earlier| !fields[earlier].optional)
-                || !field.0.optional
-            {
+            if field.0.unless.is_none_or(|earlier| !fields[earlier].optional) || !field.0.optional {
                 let rule = "`unless` must name an earlier field; both must be optional";
                 return Err(field.1.error(at, rule));
             }
@@ -71,41 +66,28 @@ fn field<'a>(
 }
 
 fn shape(section: &mut Section<'_, '_>, encoding: Encoding) -> Built<Shape> {
-    let list = section.choice(
-        "list",
-        &[("unordered", Some(true)), ("ordered", Some(false))],
-        None,
-    )?;
+    let list =
+        section.choice("list", &[("unordered", Some(true)), ("ordered", Some(false))], None)?;
     let or_single = section.flag("or_single")?.unwrap_or(false);
-    let group = section
-        .text("normalize")?
-        .is_some_and(|(name, _)| name == "group");
+    let group = section.text("normalize")?.is_some_and(|(name, _)| name == "group");
     let pick = section.table("pick", "`pick`")?;
     if list.is_some() && encoding == Encoding::Tuple {
-        return section.error(
-            section.at,
-            "a tuple cannot hold a list: use encoding `json`",
-        );
+        return section.error(section.at, "a tuple cannot hold a list: use encoding `json`");
     }
     if or_single && (list.is_none() || group) {
-        return section.error(
-            section.at,
-            "`or_single` needs `list`, and a normalizer of single values",
-        );
+        return section
+            .error(section.at, "`or_single` needs `list`, and a normalizer of single values");
     }
     match (group, list, pick) {
         (true, Some(unordered), None) => Ok(Shape::Group(self::group(section, unordered)?)),
         (true, None, _) => section.error(section.at, "`normalize = \"group\"` needs `list`"),
         (false, None, Some(pick)) => Ok(Shape::Pick(self::pick(section, pick)?)),
-        (_, Some(_), Some(_)) => section.error(
-            section.at,
-            "`pick` takes one value, so `list` cannot stand with it",
-        ),
-        (false, Some(unordered), None) => Ok(Shape::List {
-            normalizer: options::normalizer(section)?,
-            unordered,
-            or_single,
-        }),
+        (_, Some(_), Some(_)) => {
+            section.error(section.at, "`pick` takes one value, so `list` cannot stand with it")
+        }
+        (false, Some(unordered), None) => {
+            Ok(Shape::List { normalizer: options::normalizer(section)?, unordered, or_single })
+        }
         (false, None, None) => Ok(Shape::One(options::normalizer(section)?)),
     }
 }
@@ -118,25 +100,15 @@ fn group(section: &mut Section<'_, '_>, unordered: bool) -> Built<Group> {
     }
     members.sort_by(|a, b| a.name.cmp(&b.name));
     if members.is_empty() || members.windows(2).any(|pair| pair[0].name == pair[1].name) {
-        return section.error(
-            section.at,
-            "a group needs [[…member]] tables, each of another name",
-        );
+        return section.error(section.at, "a group needs [[…member]] tables, each of another name");
     }
-    if members
-        .iter()
-        .any(|member| member.pointer.segments.len() != 1)
-    {
+    if members.iter().any(|member| member.pointer.segments.len() != 1) {
         return section.error(
             section.at,
             "the pointer of a group's member must name a member of the element itself",
         );
     }
-    Ok(Group {
-        members,
-        unordered,
-        open,
-    })
+    Ok(Group { members, unordered, open })
 }
 
 fn pick(section: &mut Section<'_, '_>, mut pick: Section<'_, '_>) -> Built<Pick> {
@@ -146,12 +118,7 @@ fn pick(section: &mut Section<'_, '_>, mut pick: Section<'_, '_>) -> Built<Pick>
     let take = pointer(&pick, text, at, Stars::None)?;
     let is = pick.needed_text("is")?.0.to_owned();
     pick.finish()?;
-    Ok(Pick {
-        whose,
-        is,
-        take,
-        normalizer: options::normalizer(section)?,
-    })
+    Ok(Pick { whose, is, take, normalizer: options::normalizer(section)? })
 }
 
 /// Names stand in the bytes that are hashed, so they hold nothing that would need an escape.
@@ -159,10 +126,7 @@ pub(super) fn check_name(section: &Section<'_, '_>, name: &str, at: usize) -> Bu
     let fits = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
     match !name.is_empty() && name.bytes().all(fits) {
         true => Ok(()),
-        false => section.error(
-            at,
-            "a name must be of ASCII letters, digits, `_`, `-` and `.`",
-        ),
+        false => section.error(at, "a name must be of ASCII letters, digits, `_`, `-` and `.`"),
     }
 }
 
@@ -185,10 +149,7 @@ pub(super) fn pointer(
     };
     let mut segments = Vec::new();
     for segment in rest.split('/') {
-        let escapes = segment
-            .split('~')
-            .skip(1)
-            .all(|after| after.starts_with(['0', '1']));
+        let escapes = segment.split('~').skip(1).all(|after| after.starts_with(['0', '1']));
         if !escapes {
             return section.error(
                 at,
@@ -200,19 +161,12 @@ pub(super) fn pointer(
         }
         segments.push(segment.replace("~1", "/").replace("~0", "~"));
     }
-    Ok(Pointer {
-        text: text.to_owned(),
-        segments,
-        at,
-    })
+    Ok(Pointer { text: text.to_owned(), segments, at })
 }
 
 fn pointers(section: &mut Section<'_, '_>, key: &'static str, stars: Stars) -> Built<Vec<Pointer>> {
     let texts = section.texts(key)?.unwrap_or_default();
-    texts
-        .into_iter()
-        .map(|(text, at)| pointer(section, text, at, stars))
-        .collect()
+    texts.into_iter().map(|(text, at)| pointer(section, text, at, stars)).collect()
 }
 
 /// The keys that say what the content does with members beside the fields.
@@ -221,21 +175,14 @@ pub(super) fn content(section: &mut Section<'_, '_>) -> Built<Content> {
     for mut table in section.tables("normalize", "[[…normalize]]")? {
         let (text, at) = table.needed_text("pointer")?;
         let pointer = pointer(&table, text, at, Stars::Allowed)?;
-        in_place.push(InPlace {
-            pointer,
-            normalizer: options::normalizer(&mut table)?,
-        });
+        in_place.push(InPlace { pointer, normalizer: options::normalizer(&mut table)? });
         table.finish()?;
     }
     let mut qualified = Vec::new();
     for (text, at) in section.texts("qualified")?.unwrap_or_default() {
         // The empty pointer is the object itself.
         qualified.push(match text {
-            "" => Pointer {
-                text: String::new(),
-                segments: Vec::new(),
-                at,
-            },
+            "" => Pointer { text: String::new(), segments: Vec::new(), at },
             _ => pointer(section, text, at, Stars::Allowed)?,
         });
     }
@@ -273,10 +220,7 @@ pub(super) fn rules(section: &mut Section<'_, '_>, scope: &Scope) -> Built<Vec<R
                 else {
                     return table.error(at, "`when` must name a field with `normalize = \"enum\"`");
                 };
-                Some((
-                    field,
-                    is.iter().map(|(value, _)| (*value).to_owned()).collect(),
-                ))
+                Some((field, is.iter().map(|(value, _)| (*value).to_owned()).collect()))
             }
             _ => return table.error(table.at, "`when` and `is` need each other"),
         };
@@ -286,11 +230,7 @@ pub(super) fn rules(section: &mut Section<'_, '_>, scope: &Scope) -> Built<Vec<R
             return table.error(table.at, "a rule needs `needs` or `needs_any`");
         }
         table.finish()?;
-        rules.push(Rule {
-            when,
-            needs,
-            needs_any,
-        });
+        rules.push(Rule { when, needs, needs_any });
     }
     Ok(rules)
 }

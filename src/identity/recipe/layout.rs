@@ -45,29 +45,20 @@ impl Layout {
     ) -> Layout {
         let mut own = named(record, FieldRef::Record);
         let Some(items) = items else {
-            return Layout {
-                record: arranged(encoding, own),
-                item: Vec::new(),
-            };
+            return Layout { record: arranged(encoding, own), item: Vec::new() };
         };
         let mut item = named(&items.scope, FieldRef::Item);
         match granularity {
             Granularity::Record => {
                 own.push((items.name.as_str(), false, Origin::Items));
-                Layout {
-                    record: arranged(encoding, own),
-                    item: arranged(encoding, item),
-                }
+                Layout { record: arranged(encoding, own), item: arranged(encoding, item) }
             }
             Granularity::Items => {
                 item.splice(0..0, own);
                 if let Some(occurrence) = &items.occurrence {
                     item.push((occurrence.as_str(), true, Origin::Occurrence));
                 }
-                Layout {
-                    record: Vec::new(),
-                    item: arranged(encoding, item),
-                }
+                Layout { record: Vec::new(), item: arranged(encoding, item) }
             }
         }
     }
@@ -80,14 +71,7 @@ fn named(scope: &Scope, at: fn(usize) -> FieldRef) -> Vec<Named<'_>> {
     let fields = scope.fields.iter().enumerate();
     let fields =
         fields.map(|(i, field)| (field.name.as_str(), field.optional, Origin::Field(at(i))));
-    fields
-        .chain(
-            scope
-                .rest
-                .as_deref()
-                .map(|name| (name, false, Origin::Rest)),
-        )
-        .collect()
+    fields.chain(scope.rest.as_deref().map(|name| (name, false, Origin::Rest))).collect()
 }
 
 /// JSON sorts by name; a tuple puts what may be absent, by name, behind what is always there.
@@ -105,11 +89,7 @@ fn arranged(encoding: Encoding, mut parts: Vec<Named<'_>>) -> Vec<Part> {
         let mut label = label(name, optional).into_bytes();
         let label_len = label.len();
         label.resize(label_len + 32, 0);
-        Part {
-            label: label.into(),
-            label_len,
-            origin,
-        }
+        Part { label: label.into(), label_len, origin }
     };
     parts.into_iter().map(part).collect()
 }

@@ -15,17 +15,8 @@ use sha2::{Digest, Sha256};
 const ENGINE_VERSION: u8 = 1;
 
 pub(super) fn fingerprint(recipe: &Recipe) -> [u8; 32] {
-    let Recipe {
-        name,
-        version,
-        granularity,
-        encoding,
-        prefix,
-        event_time,
-        record,
-        items,
-        ..
-    } = recipe;
+    let Recipe { name, version, granularity, encoding, prefix, event_time, record, items, .. } =
+        recipe;
     let mut meaning = Meaning(Vec::new());
     meaning.text("oncegate recipe");
     meaning.byte(ENGINE_VERSION);
@@ -96,11 +87,7 @@ impl Meaning {
     }
 
     fn pointer(&mut self, pointer: &Pointer) {
-        let Pointer {
-            text: _,
-            segments,
-            at: _,
-        } = pointer;
+        let Pointer { text: _, segments, at: _ } = pointer;
         self.list(segments, |m, segment| m.text(segment));
     }
 
@@ -112,12 +99,7 @@ impl Meaning {
     }
 
     fn scope(&mut self, scope: &Scope) {
-        let Scope {
-            fields,
-            content,
-            rules,
-            rest,
-        } = scope;
+        let Scope { fields, content, rules, rest } = scope;
         self.list(fields, Meaning::field);
         self.content(content);
         self.list(rules, Meaning::rule);
@@ -125,14 +107,7 @@ impl Meaning {
     }
 
     fn items(&mut self, items: &Items) {
-        let Items {
-            name,
-            pointers,
-            scope,
-            sort,
-            occurrence,
-            namespaces,
-        } = items;
+        let Items { name, pointers, scope, sort, occurrence, namespaces } = items;
         self.text(name);
         self.list(pointers, Meaning::pointer);
         self.scope(scope);
@@ -149,36 +124,19 @@ impl Meaning {
     }
 
     fn content(&mut self, content: &Content) {
-        let Content {
-            ignore,
-            unordered,
-            aside,
-            in_place,
-            qualified,
-        } = content;
+        let Content { ignore, unordered, aside, in_place, qualified } = content;
         self.pointers(ignore);
         self.pointers(unordered);
         self.list(aside, Meaning::pointer);
-        self.list(
-            in_place,
-            |m,
-             InPlace {
-                 pointer,
-                 normalizer,
-             }| {
-                m.pointer(pointer);
-                m.normalizer(normalizer);
-            },
-        );
+        self.list(in_place, |m, InPlace { pointer, normalizer }| {
+            m.pointer(pointer);
+            m.normalizer(normalizer);
+        });
         self.pointers(qualified);
     }
 
     fn rule(&mut self, rule: &Rule) {
-        let Rule {
-            when,
-            needs,
-            needs_any,
-        } = rule;
+        let Rule { when, needs, needs_any } = rule;
         self.option(when.as_ref(), |m, (field, values)| {
             m.number(*field as u64);
             m.list(values, |m, value| m.text(value));
@@ -188,15 +146,8 @@ impl Meaning {
     }
 
     fn field(&mut self, field: &Field) {
-        let Field {
-            name,
-            pointer,
-            shape,
-            optional,
-            absent_within,
-            empty_is_absent,
-            unless,
-        } = field;
+        let Field { name, pointer, shape, optional, absent_within, empty_is_absent, unless } =
+            field;
         self.text(name);
         self.pointer(pointer);
         self.byte(u8::from(*optional));
@@ -208,32 +159,19 @@ impl Meaning {
                 self.byte(0);
                 self.normalizer(normalizer);
             }
-            Shape::List {
-                normalizer,
-                unordered,
-                or_single,
-            } => {
+            Shape::List { normalizer, unordered, or_single } => {
                 self.byte(1);
                 self.normalizer(normalizer);
                 self.byte(u8::from(*unordered));
                 self.byte(u8::from(*or_single));
             }
-            Shape::Group(Group {
-                members,
-                unordered,
-                open,
-            }) => {
+            Shape::Group(Group { members, unordered, open }) => {
                 self.byte(2);
                 self.list(members, Meaning::field);
                 self.byte(u8::from(*unordered));
                 self.byte(u8::from(*open));
             }
-            Shape::Pick(Pick {
-                whose,
-                is,
-                take,
-                normalizer,
-            }) => {
+            Shape::Pick(Pick { whose, is, take, normalizer }) => {
                 self.byte(3);
                 self.pointer(whose);
                 self.text(is);

@@ -131,9 +131,7 @@ impl Recipe {
     /// The field that gives the event time, if the recipe declares one. Of a chain of fields it
     /// is the last, which every event has.
     pub fn event_time_field(&self) -> Option<&str> {
-        self.event_time
-            .last()
-            .map(|at| self.field(*at).name.as_str())
+        self.event_time.last().map(|at| self.field(*at).name.as_str())
     }
 
     pub(crate) fn field(&self, at: FieldRef) -> &Field {

@@ -67,11 +67,7 @@ impl Plan {
     }
 
     pub(super) fn new(record: &Scope, items: Option<&Items>) -> Result<Plan, Clash> {
-        let mut plan = Plan {
-            nodes: Vec::new(),
-            record: 0,
-            item: 0,
-        };
+        let mut plan = Plan { nodes: Vec::new(), record: 0, item: 0 };
         plan.record = plan.push();
         plan.item = plan.push();
         if let Some(items) = items {
@@ -89,13 +85,7 @@ impl Plan {
 
     fn push(&mut self) -> NodeId {
         let (action, mark) = (Action::Pass, Mark::Literal);
-        self.nodes.push(Node {
-            action,
-            mark,
-            qualified: None,
-            members: Vec::new(),
-            each: None,
-        });
+        self.nodes.push(Node { action, mark, qualified: None, members: Vec::new(), each: None });
         self.nodes.len() - 1
     }
 
@@ -115,10 +105,9 @@ impl Plan {
         for (index, member) in scope.content.in_place.iter().enumerate() {
             self.place(root, &member.pointer, Action::InPlace(index))?;
         }
-        for (pointers, mark) in [
-            (&scope.content.unordered, Mark::Unordered),
-            (&scope.content.aside, Mark::Aside),
-        ] {
+        for (pointers, mark) in
+            [(&scope.content.unordered, Mark::Unordered), (&scope.content.aside, Mark::Aside)]
+        {
             for pointer in pointers {
                 let node = self.reach(root, pointer)?;
                 let node = &mut self.nodes[node];
@@ -144,10 +133,7 @@ impl Plan {
         let mut at = root;
         for segment in &pointer.segments {
             if self.nodes[at].action != Action::Pass {
-                return Err(clash(
-                    pointer,
-                    "it lies within a member that is taken whole",
-                ));
+                return Err(clash(pointer, "it lies within a member that is taken whole"));
             }
             at = self.step(at, segment);
         }
@@ -164,20 +150,12 @@ impl Plan {
             return to;
         }
         let name = segment.as_bytes();
-        if let Some(step) = self.nodes[at]
-            .members
-            .iter()
-            .find(|s| s.name.as_ref() == name)
-        {
+        if let Some(step) = self.nodes[at].members.iter().find(|s| s.name.as_ref() == name) {
             return step.to;
         }
         let to = self.push();
-        let step = Step {
-            prefix: prefix_of(name),
-            name: name.into(),
-            index: index_of(segment),
-            to,
-        };
+        let step =
+            Step { prefix: prefix_of(name), name: name.into(), index: index_of(segment), to };
         self.nodes[at].members.push(step);
         to
     }
@@ -200,10 +178,7 @@ impl Plan {
             }
             (slot @ Action::Pass, action) => *slot = action,
             _ => {
-                return Err(clash(
-                    pointer,
-                    "this member has another part in the recipe already",
-                ));
+                return Err(clash(pointer, "this member has another part in the recipe already"));
             }
         }
         Ok(())
@@ -211,8 +186,5 @@ impl Plan {
 }
 
 fn clash(pointer: &Pointer, why: &'static str) -> Clash {
-    Clash {
-        pointer: pointer.clone(),
-        why,
-    }
+    Clash { pointer: pointer.clone(), why }
 }

@@ -34,11 +34,7 @@ pub(crate) enum Shape {
     /// One value.
     One(Normalizer),
     /// A list of values.
-    List {
-        normalizer: Normalizer,
-        unordered: bool,
-        or_single: bool,
-    },
+    List { normalizer: Normalizer, unordered: bool, or_single: bool },
     /// A list of objects.
     Group(Group),
     /// One value out of a list of objects.
