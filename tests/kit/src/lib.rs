@@ -9,6 +9,8 @@
 //! | [`topics`] | creates, deletes, cuts and names topics; sets a group's offsets |
 //! | [`compare`] | what stands in a clean topic against what the generator sent |
 //! | [`process`] | an `oncegate` process as a child, and the faults it can suffer |
+//! | [`http`] | one GET, for readiness and metrics |
+//! | [`open`] | whether a transaction is open on a topic |
 //! | [`scene`] | one route on topics of its own, its processes, and what must hold at the end |
 //! | [`wait`] | waiting for a condition, the only place that may poll with a pause |
 //!
@@ -18,6 +20,7 @@ pub mod broker;
 pub mod compare;
 pub mod error;
 pub mod generator;
+pub mod http;
 pub mod open;
 pub mod process;
 pub mod produce;

@@ -241,6 +241,26 @@ transaction = "{transaction}ms"
         fs::read_to_string(self.dir.path().join(format!("{process}.log"))).unwrap_or_default()
     }
 
+    /// Asks the HTTP port of a process that was started last under this name.
+    pub fn get(&self, process: &str, path: &str) -> Result<(u16, String)> {
+        let log = self.log(process);
+        let bound = log.rsplit("bound=").next().and_then(|rest| rest.split_whitespace().next());
+        let Some(address) = bound.filter(|_| log.contains("bound=")) else {
+            return Err(KitError::new(format!("{process} does not listen yet")));
+        };
+        crate::http::get(address, path)
+    }
+
+    /// Waits until `/readyz` of a process answers with this status and a body that holds `word`.
+    pub fn wait_readyz(&self, process: &str, status: u16, word: &str) -> Result<String> {
+        let what = format!("/readyz of {process} answers {status} with {word:?}");
+        wait_for(REST_TIMEOUT, &what, || match self.get(process, "/readyz") {
+            Ok((found, body)) if found == status && body.contains(word) => Ok(body),
+            Ok((found, body)) => Err(format!("{found} {body}")),
+            Err(error) => Err(error.to_string()),
+        })
+    }
+
     /// Waits until every raw partition is committed to its end.
     pub fn wait_until_through(&self) -> Result<()> {
         wait_for(REST_TIMEOUT, "the gate has committed every partition to its end", || {
