@@ -36,17 +36,23 @@ impl OpenTransactions {
         })
     }
 
-    /// Whether a transaction is open on any partition. The stable end is asked for first and the
-    /// end after it, and the stable end once more: what was written in between is no sign.
+    /// Whether a transaction is open on any partition.
     pub fn any(&self) -> Result<bool> {
         for partition in 0..self.partitions {
-            let stable_end = || self.end(&self.committed, partition);
-            if stable_end()? < self.end(&self.uncommitted, partition)? {
-                let end = self.end(&self.uncommitted, partition)?;
-                if stable_end()? < end {
-                    return Ok(true);
-                }
+            if self.on(partition)? {
+                return Ok(true);
             }
+        }
+        Ok(false)
+    }
+
+    /// Whether a transaction is open on this partition. The stable end is asked for first and the
+    /// end after it, and the stable end once more: what was written in between is no sign.
+    pub fn on(&self, partition: i32) -> Result<bool> {
+        let stable_end = || self.end(&self.committed, partition);
+        if stable_end()? < self.end(&self.uncommitted, partition)? {
+            let end = self.end(&self.uncommitted, partition)?;
+            return Ok(stable_end()? < end);
         }
         Ok(false)
     }

@@ -57,11 +57,27 @@ pub fn produce(
     sent: &[Sent],
     timestamps: Timestamps,
 ) -> Result<Offsets> {
-    let producer = new_producer(bootstrap, None)?;
-    producer.context().expect(sent.len());
-    send_all(&producer, topic, sent, timestamps)?;
-    drain(&producer, topic)?;
-    producer.context().by_partition(sent)
+    PlainProducer::new(bootstrap)?.send(topic, sent, timestamps)
+}
+
+/// A producer without transactions, for who sends bit by bit.
+pub struct PlainProducer {
+    producer: ThreadedProducer<Deliveries>,
+}
+
+impl PlainProducer {
+    /// For this cluster.
+    pub fn new(bootstrap: &str) -> Result<PlainProducer> {
+        Ok(PlainProducer { producer: new_producer(bootstrap, None)? })
+    }
+
+    /// Sends records and waits until all are acknowledged; returns where they stand.
+    pub fn send(&self, topic: &str, sent: &[Sent], timestamps: Timestamps) -> Result<Offsets> {
+        self.producer.context().expect(sent.len());
+        send_all(&self.producer, topic, sent, timestamps)?;
+        drain(&self.producer, topic)?;
+        self.producer.context().by_partition(sent)
+    }
 }
 
 /// Produces all records in transactions; returns where the committed ones stand.

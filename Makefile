@@ -1,0 +1,46 @@
+# What one does with oncegate: `make demo`, `make test`, and a few more; `make help` lists them.
+# Must not be in here: a second way to build. Everything is built by `cargo build --release
+# --workspace` or shares what that builds, so that the C++ of RocksDB and librdkafka, which takes
+# half an hour on two cores, is compiled once. (`cargo run -p ...` selects other features and
+# would compile it again: programs are run from the target directory.)
+
+CARGO ?= cargo
+CARGO_TARGET_DIR ?= $(CURDIR)/target
+export CARGO_TARGET_DIR
+BIN := $(CARGO_TARGET_DIR)/release
+BUILD := $(CARGO) build --release --workspace --locked
+
+# Brokers that `make broker` starts: 1, or 3 for replication 3.
+BROKERS ?= 1
+# Options of the program behind a target, as in `make demo ARGS='--seed 7'`.
+ARGS ?=
+# Real-broker tests share a machine with a JVM: more of them at once only run into time-outs.
+export RUST_TEST_THREADS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help deps build demo test broker bench
+
+help: ## Say what there is
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+
+deps: ## Install what building and running need, or say how
+	@sh scripts/deps.sh
+
+build: deps ## Build everything, in the one profile that all targets share
+	$(BUILD)
+
+demo: build ## Run the gate on a real broker, kill it, and count what came out
+	@$(BIN)/demo $(ARGS)
+
+test: build ## Format, lint, and all tests: unit, property and real-broker
+	$(CARGO) fmt --all -- --check
+	$(CARGO) clippy --release --workspace --all-targets --locked -- -D warnings
+	$(CARGO) test --no-default-features --locked
+	$(CARGO) test --release --workspace --locked
+	@echo "make test: all passed"
+
+broker: build ## Start a Kafka broker in the background (BROKERS=3 for three)
+	@$(BIN)/broker --detach --brokers $(BROKERS) $(ARGS)
+
+bench: build ## Compare with a bare exactly-once copy
+	@$(BIN)/bench $(ARGS)
