@@ -30,8 +30,11 @@ java_is_new() {
 # bindgen loads libclang while RocksDB's binding is built.
 has_libclang() {
     [ -n "${LIBCLANG_PATH:-}" ] && return 0
-    for file in /usr/lib/llvm-*/lib/libclang*.so* /usr/lib/*/libclang*.so* /usr/lib64/libclang*.so*; do
-        [ -e "$file" ] && return 0
+    # Not libclang-cpp, which is another library and of no use to it.
+    for folder in /usr/lib/llvm-*/lib /usr/lib/*-linux-gnu /usr/lib64 /usr/local/lib; do
+        for file in "$folder"/libclang.so* "$folder"/libclang-[0-9]*.so*; do
+            [ -e "$file" ] && return 0
+        done
     done
     return 1
 }
