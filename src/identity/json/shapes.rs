@@ -50,6 +50,9 @@ struct Name {
 #[derive(Clone, Copy)]
 pub(super) struct Expected {
     slot: usize,
+    /// The shape that was kept there when the object began: an object within may have put its
+    /// own in its place.
+    id: u32,
     follows: bool,
 }
 
@@ -82,13 +85,18 @@ impl Shapes {
     #[inline]
     pub fn object(&mut self) -> Expected {
         self.objects += 1;
+        let slot = self.objects % KEPT;
+        let id = self.kept[slot].id;
         Expected {
-            slot: self.objects % KEPT,
-            follows: true,
+            slot,
+            id,
+            follows: id != 0,
         }
     }
 
     /// If the expected name stands here, quotes and all: its length with them, and its prefix.
+    /// Both are right whatever shape the name is of; whether all names were of one is judged when
+    /// the object ends.
     #[inline]
     pub fn name_here(
         &self,
@@ -123,7 +131,7 @@ impl Shapes {
         sorted: &mut Vec<Member>,
     ) -> Result<u32, Repeated> {
         let shape = &self.kept[expected.slot];
-        if expected.follows && shape.names.len() == open.len() {
+        if expected.follows && shape.id == expected.id && shape.names.len() == open.len() {
             sorted.extend(shape.order.iter().map(|place| open[usize::from(*place)]));
             return Ok(shape.id);
         }
