@@ -261,6 +261,9 @@ fn no_rejection_tells_a_value() {
                 format!("{MARKER}{}", faulty.plain()),
                 faulty.plain().replace(':', MARKER),
             ] {
+                let said =
+                    format!("{:?}", deriver.derive(text.as_bytes())) + &format!("{deriver:?}");
+                assert!(!said.contains(MARKER), "{name}: {said}");
                 for rejection in answers(&mut deriver, text.as_bytes())
                     .into_iter()
                     .filter_map(Result::err)
