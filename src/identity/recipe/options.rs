@@ -49,9 +49,40 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     NORMALIZERS.iter().map(|(name, _)| *name)
 }
 
-/// One normalizer by its name and options written as TOML, for trying it out.
+/// What the strict recipes have where the language has no default, for trying out.
+const TRIED: [(&str, &str, &str); 4] = [
+    ("decimal", "scale", "3"),
+    ("cbv", "vocabulary", "\"bizstep\""),
+    ("unit", "refuse", "[\"Mg\"]"),
+    (
+        "unit",
+        "table",
+        "{ EA = [\"ea\", \"each\"], ML = [\"ml\"], TAB = [\"tab\", \"tabs\", \"tablet\"], \
+         CAP = [\"cap\", \"caps\", \"capsule\"], GM = [\"g\", \"gm\"], MG = [\"mg\"], \
+         MCG = [\"mcg\", \"\u{B5}g\", \"\u{3BC}g\"] }",
+    ),
+];
+
+/// One normalizer by its name and options written as TOML, for trying it out; where the language
+/// has no default, that of the strict recipes is taken.
 pub(crate) fn one(name: &str, options: &str) -> Built<Normalizer> {
-    let text = format!("normalize = {name:?}\n{options}");
+    let given = super::source::Source {
+        file: "options",
+        text: options,
+    };
+    let keys = given.parse()?;
+    let mut text = format!("{options}\nnormalize = {name:?}\n");
+    let given = |key: &str| {
+        keys.get_ref()
+            .iter()
+            .any(|(known, _)| known.get_ref() == key)
+    };
+    for (_, key, value) in TRIED
+        .iter()
+        .filter(|(of, key, _)| *of == name && !given(key))
+    {
+        text.push_str(&format!("{key} = {value}\n"));
+    }
     let source = super::source::Source {
         file: "options",
         text: &text,
