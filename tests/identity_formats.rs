@@ -342,3 +342,31 @@ fn what_libraries_take_is_refused_by_the_grammar() {
         assert_eq!(by("timestamp", "", text), Err(Reason::Timestamp));
     }
 }
+
+/// A normalizer is tried out by the strict recipes' options, and by one's own.
+#[test]
+fn trying_out_needs_no_options() {
+    assert_eq!(by("decimal", "", "1e1"), Ok("10.000".to_owned()));
+    assert_eq!(by("decimal", "scale = 1", "1e1"), Ok("10.0".to_owned()));
+    assert_eq!(by("unit", "", "Tablet"), Ok("TAB".to_owned()));
+    assert_eq!(by("unit", "", "\u{B5}g"), Ok("MCG".to_owned()));
+    assert_eq!(by("unit", "", "Mg"), Err(Reason::Unit));
+    assert_eq!(
+        by("cbv", "", "packing"),
+        by("cbv", "", "cbv:BizStep-packing")
+    );
+    for (name, options) in [
+        ("decimals", ""),
+        ("decimal", "scales = 3"),
+        ("decimal", "scale = x"),
+        ("enum", ""),
+    ] {
+        assert!(
+            matches!(
+                normalize(name, options, "1", false),
+                Err(NotNormalized::Options(_))
+            ),
+            "{name}"
+        );
+    }
+}

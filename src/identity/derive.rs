@@ -23,13 +23,13 @@ use super::reject::{Fault, Reason, Rejection, fault};
 use super::resolve::{Found, NONE, Resolver};
 use super::shape_maps::Maps;
 use sha2::{Digest, Sha256};
+use std::fmt;
 use std::sync::Arc;
 
 /// Where the content itself begins in what is hashed for the digest.
 pub(super) const CONTENT_START: usize = CONTENT_DOMAIN.len() + 32;
 
 /// Derives the events of records by one recipe; one for each thread.
-#[derive(Debug)]
 pub struct Deriver {
     recipe: Arc<Recipe>,
     pub(super) scratch: Scratch,
@@ -98,6 +98,17 @@ impl Deriver {
         let Deriver { recipe, scratch } = self;
         Run { recipe, payload, s: scratch }.derive()?;
         Ok(Events { answers: &scratch.answers, prefixes: &scratch.prefixes })
+    }
+}
+
+/// Shows the recipe only: the room of a deriver holds values of its last record.
+impl fmt::Debug for Deriver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, version) = (&self.recipe.name, self.recipe.version);
+        f.debug_struct("Deriver")
+            .field("recipe", name)
+            .field("version", &version)
+            .finish_non_exhaustive()
     }
 }
 

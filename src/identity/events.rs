@@ -6,10 +6,11 @@ use super::hash::{ContentDigest, EventKey};
 use super::preimage::{Form, Value, value_of};
 use super::recipe::{PrefixPart, Recipe};
 use super::reject::Rejection;
+use std::fmt;
 use std::ops::Range;
 
 /// The answers for one record, in the order of the document.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Events<'d> {
     pub(crate) answers: &'d [Result<Derived, Rejection>],
     pub(crate) prefixes: &'d str,
@@ -26,7 +27,7 @@ pub(crate) struct Derived {
 }
 
 /// One event of a record.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Event<'d> {
     /// The identity.
     pub key: EventKey,
@@ -34,7 +35,8 @@ pub struct Event<'d> {
     pub digest: ContentDigest,
     /// Microseconds since 1970-01-01T00:00:00Z; `None` where the recipe has no event time.
     pub event_time_micros: Option<i64>,
-    /// What stands before the 64 hex digits when the key is written as text; may be empty.
+    /// What stands before the 64 hex digits when the key is written as text; may be empty. It can
+    /// hold values of the document.
     pub prefix: &'d str,
     /// Where the event lies in the payload, in granularity `items` only.
     pub item: Option<ItemSpan>,
@@ -75,6 +77,25 @@ impl<'d> Events<'d> {
                 item: derived.item.clone(),
             }),
         })
+    }
+}
+
+/// Shows the answers without the prefixes, which can hold values of the document.
+impl fmt::Debug for Events<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.answers).finish()
+    }
+}
+
+/// Shows the event without its prefix, which can hold values of the document.
+impl fmt::Debug for Event<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Event")
+            .field("key", &self.key)
+            .field("digest", &self.digest)
+            .field("event_time_micros", &self.event_time_micros)
+            .field("item", &self.item)
+            .finish_non_exhaustive()
     }
 }
 

@@ -50,13 +50,21 @@ struct Name {
 #[derive(Clone, Copy)]
 pub(super) struct Expected {
     slot: usize,
+    /// The shape that was kept there when the object began: an object within may have put its
+    /// own in its place.
+    id: u32,
     follows: bool,
 }
 
 impl Default for Shapes {
     fn default() -> Self {
         let kept = (0..KEPT).map(|_| Shape::default()).collect();
-        Shapes { kept, objects: 0, next_id: 1, epoch: 0 }
+        Shapes {
+            kept,
+            objects: 0,
+            next_id: 1,
+            epoch: 0,
+        }
     }
 }
 
@@ -66,7 +74,10 @@ impl Shapes {
         self.objects = 0;
         if self.next_id == u32::MAX {
             // Between documents only: within one, an id must stand for one shape.
-            *self = Shapes { epoch: self.epoch.wrapping_add(1), ..Shapes::default() };
+            *self = Shapes {
+                epoch: self.epoch.wrapping_add(1),
+                ..Shapes::default()
+            };
         }
     }
 
@@ -74,10 +85,18 @@ impl Shapes {
     #[inline]
     pub fn object(&mut self) -> Expected {
         self.objects += 1;
-        Expected { slot: self.objects % KEPT, follows: true }
+        let slot = self.objects % KEPT;
+        let id = self.kept[slot].id;
+        Expected {
+            slot,
+            id,
+            follows: id != 0,
+        }
     }
 
     /// If the expected name stands here, quotes and all: its length with them, and its prefix.
+    /// Both are right whatever shape the name is of; whether all names were of one is judged when
+    /// the object ends.
     #[inline]
     pub fn name_here(
         &self,
@@ -112,7 +131,7 @@ impl Shapes {
         sorted: &mut Vec<Member>,
     ) -> Result<u32, Repeated> {
         let shape = &self.kept[expected.slot];
-        if expected.follows && shape.names.len() == open.len() {
+        if expected.follows && shape.id == expected.id && shape.names.len() == open.len() {
             sorted.extend(shape.order.iter().map(|place| open[usize::from(*place)]));
             return Ok(shape.id);
         }
@@ -120,7 +139,10 @@ impl Shapes {
             member.place = place as u16;
         }
         sort(texts, open);
-        if open.windows(2).any(|pair| compare(texts, &pair[0], &pair[1]).is_eq()) {
+        if open
+            .windows(2)
+            .any(|pair| compare(texts, &pair[0], &pair[1]).is_eq())
+        {
             return Err(Repeated);
         }
         sorted.extend_from_slice(open);
@@ -139,7 +161,9 @@ impl Shapes {
         shape.id = self.next_id;
         self.next_id += 1;
         shape.order.clear();
-        shape.order.extend(sorted.iter().map(|member| member.place as u8));
+        shape
+            .order
+            .extend(sorted.iter().map(|member| member.place as u8));
         shape.names.resize_with(sorted.len(), Name::default);
         for member in sorted {
             // Without escapes, a quote stands on either side of a name.
@@ -152,7 +176,12 @@ impl Shapes {
 
 impl Default for Name {
     fn default() -> Self {
-        Name { text: Vec::with_capacity(WIDTH), head: 0, mask: 0, prefix: 0 }
+        Name {
+            text: Vec::with_capacity(WIDTH),
+            head: 0,
+            mask: 0,
+            prefix: 0,
+        }
     }
 }
 

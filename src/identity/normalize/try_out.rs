@@ -26,7 +26,9 @@ pub enum NotNormalized {
 
 /// Tries a normalizer on a value.
 ///
-/// `options` is TOML as in a field of a recipe (`scale = 3`). The value is taken as a JSON
+/// `options` is TOML as in a field of a recipe (`scale = 3`). Where a recipe would have to say
+/// something, what the strict recipes say is taken: three decimals, the vocabulary of business
+/// steps, their table of units. The value is taken as a JSON
 /// string; `number` says to take it as the text of a JSON number.
 ///
 /// ```
