@@ -351,21 +351,12 @@ fn trying_out_needs_no_options() {
     assert_eq!(by("unit", "", "Tablet"), Ok("TAB".to_owned()));
     assert_eq!(by("unit", "", "\u{B5}g"), Ok("MCG".to_owned()));
     assert_eq!(by("unit", "", "Mg"), Err(Reason::Unit));
-    assert_eq!(
-        by("cbv", "", "packing"),
-        by("cbv", "", "cbv:BizStep-packing")
-    );
-    for (name, options) in [
-        ("decimals", ""),
-        ("decimal", "scales = 3"),
-        ("decimal", "scale = x"),
-        ("enum", ""),
-    ] {
+    assert_eq!(by("cbv", "", "packing"), by("cbv", "", "cbv:BizStep-packing"));
+    for (name, options) in
+        [("decimals", ""), ("decimal", "scales = 3"), ("decimal", "scale = x"), ("enum", "")]
+    {
         assert!(
-            matches!(
-                normalize(name, options, "1", false),
-                Err(NotNormalized::Options(_))
-            ),
+            matches!(normalize(name, options, "1", false), Err(NotNormalized::Options(_))),
             "{name}"
         );
     }

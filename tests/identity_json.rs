@@ -63,28 +63,15 @@ fn bad_utf8_is_refused() {
 #[test]
 fn nesting_ends_at_its_depth() {
     let nested = |open: &str, close: &str, depth: usize| {
-        format!(
-            "{{\"a\":{}1{}}}",
-            open.repeat(depth - 1),
-            close.repeat(depth - 1)
-        )
+        format!("{{\"a\":{}1{}}}", open.repeat(depth - 1), close.repeat(depth - 1))
     };
     for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
-        assert!(
-            any_object()
-                .derive(nested(open, close, MAX_DEPTH).as_bytes())
-                .is_ok()
-        );
-        let rejection = any_object()
-            .derive(nested(open, close, MAX_DEPTH + 1).as_bytes())
-            .unwrap_err();
+        assert!(any_object().derive(nested(open, close, MAX_DEPTH).as_bytes()).is_ok());
+        let rejection =
+            any_object().derive(nested(open, close, MAX_DEPTH + 1).as_bytes()).unwrap_err();
         assert_eq!(rejection.reason, Reason::Json);
     }
-    assert!(
-        any_object()
-            .derive("[".repeat(1_000_000).as_bytes())
-            .is_err()
-    );
+    assert!(any_object().derive("[".repeat(1_000_000).as_bytes()).is_err());
 }
 
 /// Where serde_json takes a document, so do we, but for repeated members and depth; and the
@@ -139,19 +126,13 @@ fn a_repeated_member_is_found_behind_an_escape() {
     let file: serde_json::Value = serde_json::from_str(include_str!("vectors/keys.json")).unwrap();
     let vector = |id: &str| {
         let vectors = file["vectors"].as_array().unwrap();
-        vectors.iter().find(|v| v["id"] == id).unwrap()["document"]
-            .as_str()
-            .unwrap()
-            .to_owned()
+        vectors.iter().find(|v| v["id"] == id).unwrap()["document"].as_str().unwrap().to_owned()
     };
     let mut batch = Deriver::new(recipe("inventory-batch"));
     let repeated =
         vector("B01").replacen("\"lot\": \"L1\"", "\"lot\":\"A\",\"lo\\u0074\":\"B\"", 1);
     assert_eq!(
-        answers(&mut batch, repeated.as_bytes())[0]
-            .as_ref()
-            .unwrap_err()
-            .reason,
+        answers(&mut batch, repeated.as_bytes())[0].as_ref().unwrap_err().reason,
         Reason::Json
     );
     let mut lab = Deriver::new(recipe("lab-result"));
@@ -159,13 +140,7 @@ fn a_repeated_member_is_found_behind_an_escape() {
     let escaped = vector("L01").replace("\"accession\"", "\"acc\\u0065ssion\"");
     assert_eq!(answers(&mut lab, escaped.as_bytes()), plain);
     let ignored = vector("L01").replace('}', ", \"received_at\": {\"x\": [{\"y\": 1, \"y\": 1}]}}");
-    assert_eq!(
-        answers(&mut lab, ignored.as_bytes())[0]
-            .as_ref()
-            .unwrap_err()
-            .reason,
-        Reason::Json
-    );
+    assert_eq!(answers(&mut lab, ignored.as_bytes())[0].as_ref().unwrap_err().reason, Reason::Json);
 }
 
 /// serde-rs/json#826, Tencent/rapidjson#313: names and numbers that other parsers stumble over
@@ -178,16 +153,10 @@ fn odd_names_and_numbers_are_content() {
             r#"{{{first}"accession":"A100","analyte_loinc":"2823-3","instrument_id":"chem-1","resulted_at":"2026-07-01T14:30:00Z"{last}}}"#
         )
     };
-    let plain = answers(&mut lab, document("", "").as_bytes())
-        .remove(0)
-        .unwrap();
+    let plain = answers(&mut lab, document("", "").as_bytes()).remove(0).unwrap();
     let odd = r#""$serde_json::private::Number":"1""#;
-    let first = answers(&mut lab, document(&format!("{odd},"), "").as_bytes())
-        .remove(0)
-        .unwrap();
-    let last = answers(&mut lab, document("", &format!(",{odd}")).as_bytes())
-        .remove(0)
-        .unwrap();
+    let first = answers(&mut lab, document(&format!("{odd},"), "").as_bytes()).remove(0).unwrap();
+    let last = answers(&mut lab, document("", &format!(",{odd}")).as_bytes()).remove(0).unwrap();
     assert_eq!(first, last);
     assert!(first.0 == plain.0 && first.1 != plain.1);
     let mut digests = std::collections::BTreeSet::new();
@@ -201,12 +170,9 @@ fn odd_names_and_numbers_are_content() {
         "18446744073709551616",
         "18446744073709551617",
     ] {
-        let event = answers(
-            &mut lab,
-            document("", &format!(",\"n\":{number}")).as_bytes(),
-        )
-        .remove(0)
-        .unwrap();
+        let event = answers(&mut lab, document("", &format!(",\"n\":{number}")).as_bytes())
+            .remove(0)
+            .unwrap();
         assert_eq!(event.0, plain.0);
         assert!(digests.insert(event.1), "{number}");
     }
@@ -216,10 +182,8 @@ fn odd_names_and_numbers_are_content() {
 #[test]
 fn what_a_recipe_ignores_is_no_difference() {
     let text = include_str!("../config/recipes/lab-result.toml");
-    let ignoring = text.replace(
-        "[\"/received_at\"]",
-        "[\"/received_at\", \"/message_control_id\", \"/sent_at\"]",
-    );
+    let ignoring = text
+        .replace("[\"/received_at\"]", "[\"/received_at\", \"/message_control_id\", \"/sent_at\"]");
     let document = |id: &str, accession: &str| {
         format!(
             r#"{{"message_control_id":"{id}","sent_at":"{id}","accession":"{accession}","analyte_loinc":"2823-3","instrument_id":"c","resulted_at":"2026-07-01T14:30:00Z"}}"#
@@ -228,9 +192,7 @@ fn what_a_recipe_ignores_is_no_difference() {
     for (text, same) in [(text, false), (&ignoring, true)] {
         let mut deriver = Deriver::new(Arc::new(Recipe::parse("lab", text).unwrap()));
         let mut event = |id, accession| {
-            answers(&mut deriver, document(id, accession).as_bytes())
-                .remove(0)
-                .unwrap()
+            answers(&mut deriver, document(id, accession).as_bytes()).remove(0).unwrap()
         };
         let (first, resent, other) = (event("1", "A1"), event("2", "A1"), event("1", "A2"));
         assert_eq!(first.0, resent.0);
@@ -264,9 +226,8 @@ fn no_rejection_tells_a_value() {
                 let said =
                     format!("{:?}", deriver.derive(text.as_bytes())) + &format!("{deriver:?}");
                 assert!(!said.contains(MARKER), "{name}: {said}");
-                for rejection in answers(&mut deriver, text.as_bytes())
-                    .into_iter()
-                    .filter_map(Result::err)
+                for rejection in
+                    answers(&mut deriver, text.as_bytes()).into_iter().filter_map(Result::err)
                 {
                     rejections += 1;
                     assert!(
@@ -282,10 +243,7 @@ fn no_rejection_tells_a_value() {
 
 /// The document with the marker in the place of each value, and of each name, in turn.
 fn marked(json: &Json, marker: &str) -> Vec<Json> {
-    let mut all = vec![
-        Json::text(marker),
-        Json::Object(vec![(marker.into(), Json::text(marker))]),
-    ];
+    let mut all = vec![Json::text(marker), Json::Object(vec![(marker.into(), Json::text(marker))])];
     match json {
         Json::Object(members) => {
             for (at, (name, value)) in members.iter().enumerate() {
@@ -294,11 +252,7 @@ fn marked(json: &Json, marker: &str) -> Vec<Json> {
                     members[at] = (name.to_owned(), value);
                     Json::Object(members)
                 };
-                all.extend(
-                    marked(value, marker)
-                        .into_iter()
-                        .map(|value| put(name, value)),
-                );
+                all.extend(marked(value, marker).into_iter().map(|value| put(name, value)));
                 all.push(put(marker, value.clone()));
             }
         }

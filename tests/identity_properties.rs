@@ -176,15 +176,9 @@ fn expected_shapes_never_show() {
             let wide = if random.one_in(8) { 40 } else { 1 };
             let parts = (0..wide).map(|_| nested(&mut random, 1)).collect();
             let document = Json::Object(vec![
-                (
-                    random.pick(&["a", "b", "c"]).to_string(),
-                    nested(&mut random, 1),
-                ),
+                (random.pick(&["a", "b", "c"]).to_string(), nested(&mut random, 1)),
                 ("w".into(), Json::List(parts)),
-                (
-                    random.pick(&["b", "c", "d"]).to_string(),
-                    nested(&mut random, 1),
-                ),
+                (random.pick(&["b", "c", "d"]).to_string(), nested(&mut random, 1)),
             ]);
             let document = document.spelled(&mut random);
             let fresh = answers(&mut Deriver::new(recipe.clone()), document.as_bytes());
@@ -208,20 +202,15 @@ fn an_object_within_does_not_change_what_is_expected_of_the_outer() {
     let mut warm = Deriver::new(recipe.clone());
     for objects in [62, 63, 64, 65, 130] {
         for at in 0..objects {
-            let items: Vec<String> = (0..objects)
-                .map(|n| if n == at { odd.to_owned() } else { item(n) })
-                .collect();
+            let items: Vec<String> =
+                (0..objects).map(|n| if n == at { odd.to_owned() } else { item(n) }).collect();
             let facility = "5f1e6c2a-0000-4000-8000-000000000abc";
             let document = format!(
                 r#"{{"items":[{}],"facility_uuid":"{facility}","batch_ts":"2026-07-16T14:30:00Z"}}"#,
                 items.join(",")
             );
             let fresh = answers(&mut Deriver::new(recipe.clone()), document.as_bytes());
-            assert_eq!(
-                answers(&mut warm, document.as_bytes()),
-                fresh,
-                "{objects} {at}"
-            );
+            assert_eq!(answers(&mut warm, document.as_bytes()), fresh, "{objects} {at}");
         }
     }
 }

@@ -59,12 +59,7 @@ pub(super) struct Expected {
 impl Default for Shapes {
     fn default() -> Self {
         let kept = (0..KEPT).map(|_| Shape::default()).collect();
-        Shapes {
-            kept,
-            objects: 0,
-            next_id: 1,
-            epoch: 0,
-        }
+        Shapes { kept, objects: 0, next_id: 1, epoch: 0 }
     }
 }
 
@@ -74,10 +69,7 @@ impl Shapes {
         self.objects = 0;
         if self.next_id == u32::MAX {
             // Between documents only: within one, an id must stand for one shape.
-            *self = Shapes {
-                epoch: self.epoch.wrapping_add(1),
-                ..Shapes::default()
-            };
+            *self = Shapes { epoch: self.epoch.wrapping_add(1), ..Shapes::default() };
         }
     }
 
@@ -87,11 +79,7 @@ impl Shapes {
         self.objects += 1;
         let slot = self.objects % KEPT;
         let id = self.kept[slot].id;
-        Expected {
-            slot,
-            id,
-            follows: id != 0,
-        }
+        Expected { slot, id, follows: id != 0 }
     }
 
     /// If the expected name stands here, quotes and all: its length with them, and its prefix.
@@ -139,10 +127,7 @@ impl Shapes {
             member.place = place as u16;
         }
         sort(texts, open);
-        if open
-            .windows(2)
-            .any(|pair| compare(texts, &pair[0], &pair[1]).is_eq())
-        {
+        if open.windows(2).any(|pair| compare(texts, &pair[0], &pair[1]).is_eq()) {
             return Err(Repeated);
         }
         sorted.extend_from_slice(open);
@@ -161,9 +146,7 @@ impl Shapes {
         shape.id = self.next_id;
         self.next_id += 1;
         shape.order.clear();
-        shape
-            .order
-            .extend(sorted.iter().map(|member| member.place as u8));
+        shape.order.extend(sorted.iter().map(|member| member.place as u8));
         shape.names.resize_with(sorted.len(), Name::default);
         for member in sorted {
             // Without escapes, a quote stands on either side of a name.
@@ -176,12 +159,7 @@ impl Shapes {
 
 impl Default for Name {
     fn default() -> Self {
-        Name {
-            text: Vec::with_capacity(WIDTH),
-            head: 0,
-            mask: 0,
-            prefix: 0,
-        }
+        Name { text: Vec::with_capacity(WIDTH), head: 0, mask: 0, prefix: 0 }
     }
 }
 

@@ -21,9 +21,7 @@ const NORMALIZERS: &[(&str, Builder)] = &[
     ("timestamp", |s| Ok(Normalizer::Timestamp(timestamp(s)?))),
     ("unit", |s| Ok(Normalizer::Unit(unit(s)?))),
     ("gtin", |s| {
-        Ok(Normalizer::Gtin(Gtin {
-            check_digit: s.flag("check_digit")?.unwrap_or(true),
-        }))
+        Ok(Normalizer::Gtin(Gtin { check_digit: s.flag("check_digit")?.unwrap_or(true) }))
     }),
     ("ucum", |s| Ok(Normalizer::Ucum(ucum(s)?))),
     ("epc", |s| Ok(Normalizer::Epc(epc(s)?))),
@@ -66,27 +64,14 @@ const TRIED: [(&str, &str, &str); 4] = [
 /// One normalizer by its name and options written as TOML, for trying it out; where the language
 /// has no default, that of the strict recipes is taken.
 pub(crate) fn one(name: &str, options: &str) -> Built<Normalizer> {
-    let given = super::source::Source {
-        file: "options",
-        text: options,
-    };
+    let given = super::source::Source { file: "options", text: options };
     let keys = given.parse()?;
     let mut text = format!("{options}\nnormalize = {name:?}\n");
-    let given = |key: &str| {
-        keys.get_ref()
-            .iter()
-            .any(|(known, _)| known.get_ref() == key)
-    };
-    for (_, key, value) in TRIED
-        .iter()
-        .filter(|(of, key, _)| *of == name && !given(key))
-    {
+    let given = |key: &str| keys.get_ref().iter().any(|(known, _)| known.get_ref() == key);
+    for (_, key, value) in TRIED.iter().filter(|(of, key, _)| *of == name && !given(key)) {
         text.push_str(&format!("{key} = {value}\n"));
     }
-    let source = super::source::Source {
-        file: "options",
-        text: &text,
-    };
+    let source = super::source::Source { file: "options", text: &text };
     let document = source.parse()?;
     let mut section = Section::new(source, document.get_ref(), "the options", 0);
     let normalizer = normalizer(&mut section)?;
@@ -95,11 +80,7 @@ pub(crate) fn one(name: &str, options: &str) -> Built<Normalizer> {
 }
 
 fn text(section: &mut Section<'_, '_>) -> Built<Text> {
-    let trims = [
-        ("unicode", Trim::Unicode),
-        ("python", Trim::Python),
-        ("none", Trim::None),
-    ];
+    let trims = [("unicode", Trim::Unicode), ("python", Trim::Python), ("none", Trim::None)];
     Ok(Text {
         trim: section.choice("trim", &trims, Trim::Unicode)?,
         compose: section.choice("form", &[("nfc", true), ("as-sent", false)], true)?,
@@ -114,10 +95,7 @@ fn text(section: &mut Section<'_, '_>) -> Built<Text> {
 }
 
 fn decimal(section: &mut Section<'_, '_>) -> Built<Decimal> {
-    let excesses = [
-        ("refuse", Excess::Refuse),
-        ("round-half-up", Excess::RoundHalfUp),
-    ];
+    let excesses = [("refuse", Excess::Refuse), ("round-half-up", Excess::RoundHalfUp)];
     Ok(Decimal {
         scale: match section.number("scale", 0, 18)? {
             Some(scale) => scale as u8,
@@ -141,11 +119,8 @@ fn timestamp(section: &mut Section<'_, '_>) -> Built<Timestamp> {
         ("round-half-up", Finer::RoundHalfUp),
     ];
     let hl7 = Format::Hl7 { zone_seconds: None };
-    let mut format = section.choice(
-        "format",
-        &[("rfc3339", Format::Rfc3339), ("hl7", hl7)],
-        Format::Rfc3339,
-    )?;
+    let mut format =
+        section.choice("format", &[("rfc3339", Format::Rfc3339), ("hl7", hl7)], Format::Rfc3339)?;
     if let Some((zone, at)) = section.text("zone")? {
         match (format, zone_seconds(zone)) {
             (Format::Rfc3339, _) => {
@@ -159,11 +134,7 @@ fn timestamp(section: &mut Section<'_, '_>) -> Built<Timestamp> {
     }
     Ok(Timestamp {
         format,
-        style: section.choice(
-            "style",
-            &[("z", Style::Z), ("offset", Style::Offset)],
-            Style::Z,
-        )?,
+        style: section.choice("style", &[("z", Style::Z), ("offset", Style::Offset)], Style::Z)?,
         precision: section.choice("precision", &precisions, Precision::Microsecond)?,
         finer: section.choice("finer", &finer, Finer::Refuse)?,
         all_decimals: section.choice(
@@ -186,20 +157,11 @@ fn unit(section: &mut Section<'_, '_>) -> Built<Unit> {
     let mut refuse: Vec<Box<[u8]>> = refuse.iter().map(|(r, _)| r.as_bytes().into()).collect();
     refuse.sort();
     refuse.dedup();
-    Ok(Unit {
-        text,
-        table,
-        fold,
-        refuse,
-        unknown,
-    })
+    Ok(Unit { text, table, fold, refuse, unknown })
 }
 
 fn ucum(section: &mut Section<'_, '_>) -> Built<Ucum> {
-    Ok(Ucum {
-        text: Text::default(),
-        table: table(section, false)?.unwrap_or_default(),
-    })
+    Ok(Ucum { text: Text::default(), table: table(section, false)?.unwrap_or_default() })
 }
 
 /// A table of tokens, each with its spellings, turned round and sorted for looking up.
@@ -216,11 +178,7 @@ fn table(section: &mut Section<'_, '_>, fold: bool) -> Built<Option<Vec<Entry>>>
             return tokens.error(at, rule);
         }
         for (spelling, at) in spellings {
-            let folded = if fold {
-                spelling.to_ascii_lowercase()
-            } else {
-                spelling.to_owned()
-            };
+            let folded = if fold { spelling.to_ascii_lowercase() } else { spelling.to_owned() };
             if folded.is_empty() || folded.len() > MAX_SPELLING {
                 return tokens.error(at, "a spelling must have 1 to 64 bytes");
             }
@@ -239,26 +197,14 @@ fn table(section: &mut Section<'_, '_>, fold: bool) -> Built<Option<Vec<Entry>>>
 }
 
 fn ndc(section: &mut Section<'_, '_>) -> Built<Ndc> {
-    let printed = section.choice(
-        "separators",
-        &[("hyphen", false), ("as-printed", true)],
-        false,
-    )?;
-    Ok(Ndc {
-        text: Text::default(),
-        printed,
-    })
+    let printed =
+        section.choice("separators", &[("hyphen", false), ("as-printed", true)], false)?;
+    Ok(Ndc { text: Text::default(), printed })
 }
 
 fn epc(section: &mut Section<'_, '_>) -> Built<Epc> {
-    let parts = [
-        ("uri", EpcPart::Uri),
-        ("gtin", EpcPart::Gtin),
-        ("serial", EpcPart::Serial),
-    ];
-    Ok(Epc {
-        part: section.choice("part", &parts, EpcPart::Uri)?,
-    })
+    let parts = [("uri", EpcPart::Uri), ("gtin", EpcPart::Gtin), ("serial", EpcPart::Serial)];
+    Ok(Epc { part: section.choice("part", &parts, EpcPart::Uri)? })
 }
 
 fn cbv(section: &mut Section<'_, '_>) -> Built<Cbv> {
@@ -273,32 +219,20 @@ fn cbv(section: &mut Section<'_, '_>) -> Built<Cbv> {
     }
     let vocabulary = section.choice("vocabulary", &vocabularies, Vocabulary::BizStep)?;
     let open = section.choice("namespace", &[("closed", false), ("open", true)], false)?;
-    Ok(Cbv {
-        text: Text::default(),
-        vocabulary,
-        open,
-    })
+    Ok(Cbv { text: Text::default(), vocabulary, open })
 }
 
 fn enumeration(section: &mut Section<'_, '_>) -> Built<Enumeration> {
     let Some(values) = section.texts("values")? else {
         return section.missing("values");
     };
-    let plain = |value: &str| {
-        value
-            .bytes()
-            .all(|b| matches!(b, b' '..=b'~') && !matches!(b, b'"' | b'\\'))
-    };
-    if let Some((_, at)) = values
-        .iter()
-        .find(|(value, _)| value.is_empty() || !plain(value))
-    {
+    let plain =
+        |value: &str| value.bytes().all(|b| matches!(b, b' '..=b'~') && !matches!(b, b'"' | b'\\'));
+    if let Some((_, at)) = values.iter().find(|(value, _)| value.is_empty() || !plain(value)) {
         return section.error(*at, "a value must be visible ASCII without quotes and `\\`");
     }
-    let mut values: Vec<Box<[u8]>> = values
-        .iter()
-        .map(|(value, _)| value.as_bytes().into())
-        .collect();
+    let mut values: Vec<Box<[u8]>> =
+        values.iter().map(|(value, _)| value.as_bytes().into()).collect();
     values.sort();
     values.dedup();
     match values.is_empty() {
