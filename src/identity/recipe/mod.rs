@@ -138,6 +138,7 @@ impl Recipe {
         match (at, &self.items) {
             (FieldRef::Record(index), _) => &self.record.fields[index],
             (FieldRef::Item(index), Some(items)) => &items.scope.fields[index],
+            // Only a recipe with items gives references to item fields.
             (FieldRef::Item(_), None) => unreachable!("a recipe without items has no item fields"),
         }
     }
