@@ -4,7 +4,7 @@ use oncegate::gate::{Counts, FirstSighting, Progress, SightingKey, WindowState};
 use oncegate::gate::{Incarnation, Part};
 use oncegate::identity::{ContentDigest, EventKey};
 use oncegate::journal::entry::{NO_ENTRY, begin_header, encode, encode_part};
-use oncegate::journal::packed::{unpack_absorbed, unpack_firsts};
+use oncegate::journal::packed::{Rows, unpack_absorbed, unpack_firsts};
 use oncegate::journal::{Assembler, ChainHead, Entry, EntryContext, EntryError, Position};
 use proptest::prelude::*;
 
@@ -28,7 +28,7 @@ fn read(parts: &[Vec<u8>]) -> Result<Option<Entry>, EntryError> {
 }
 
 fn begin() -> (Entry, Position) {
-    let encoded = encode(1, NO_ENTRY, begin_header(&context(), 100), &[], &[]);
+    let encoded = encode(1, NO_ENTRY, begin_header(&context(), 100), Rows::default());
     let entry = read(&encoded.parts).unwrap().unwrap();
     let position = Position::of_entry(&entry, 0, 1);
     (entry, position)
@@ -87,8 +87,8 @@ proptest! {
         let entry = read(&encoded.parts).unwrap().unwrap();
         prop_assert_eq!(entry.hash, encoded.hash);
         prop_assert_eq!(&entry.header, &encoded.header);
-        prop_assert!(unpack_firsts(&entry.firsts, entry.header.from).eq(part.firsts));
-        prop_assert!(unpack_absorbed(&entry.absorbed).eq(part.absorbed));
+        prop_assert!(unpack_firsts(&entry.rows.firsts, entry.base()).eq(part.firsts));
+        prop_assert!(unpack_absorbed(&entry.rows.absorbed).eq(part.absorbed));
         let next = position.head().follow(&entry).unwrap();
         prop_assert_eq!(next, ChainHead { number: 2, hash: entry.hash });
     }

@@ -16,7 +16,13 @@ pub struct Counts {
     pub duplicate: u64,
     /// Events absorbed because they were decided before and are too old to look up.
     pub replayed: u64,
-    /// Events quarantined, by the reason's name; conflicts are among them.
+    /// Events with a known key and other content, let through as corrections.
+    pub correction: u64,
+    /// Events with a known key and other content, absorbed by the route's policy.
+    pub conflict: u64,
+    /// Events quarantined before and let through by a person; not among the events of a range.
+    pub admitted: u64,
+    /// Events quarantined, by the reason's name; conflicts that the route quarantines among them.
     pub quarantined: BTreeMap<Cow<'static, str>, u64>,
 }
 
@@ -42,6 +48,9 @@ impl Counts {
         self.first += other.first;
         self.duplicate += other.duplicate;
         self.replayed += other.replayed;
+        self.correction += other.correction;
+        self.conflict += other.conflict;
+        self.admitted += other.admitted;
         for (reason, count) in &other.quarantined {
             *self.quarantined.entry(reason.clone()).or_default() += count;
         }
@@ -49,7 +58,7 @@ impl Counts {
 
     /// Events absorbed, for whichever cause.
     pub fn absorbed(&self) -> u64 {
-        self.duplicate + self.replayed
+        self.duplicate + self.replayed + self.conflict
     }
 
     /// Events quarantined, over all reasons.
@@ -57,8 +66,13 @@ impl Counts {
         self.quarantined.values().sum()
     }
 
-    /// All events.
+    /// Events let through to the clean topic, those of a person's acts included.
+    pub fn let_through(&self) -> u64 {
+        self.first + self.correction + self.admitted
+    }
+
+    /// All events of the records counted.
     pub fn events(&self) -> u64 {
-        self.first + self.absorbed() + self.quarantined_total()
+        self.first + self.correction + self.absorbed() + self.quarantined_total()
     }
 }

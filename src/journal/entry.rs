@@ -1,7 +1,7 @@
 //! Journal entries: built from a part, cut into records, and put together again.
 //! Must not be in here: topics, offsets of the journal's own log, or what a store does with it.
 
-use super::packed::{ABSORBED_BYTES, FIRST_BYTES, pack_absorbed, pack_firsts};
+use super::packed::{Rows, pack_absorbed, pack_firsts};
 use super::pb;
 use crate::gate::{Counts, Part, WindowState};
 use prost::Message;
@@ -64,10 +64,8 @@ pub struct Entry {
     pub previous_hash: EntryHash,
     /// Everything but the sightings.
     pub header: pb::EntryHeader,
-    /// Packed new sightings.
-    pub firsts: Vec<u8>,
-    /// Packed absorbed keys.
-    pub absorbed: Vec<u8>,
+    /// Its packed sightings.
+    pub rows: Rows,
 }
 
 /// An entry as it is to be written.
@@ -88,25 +86,16 @@ pub fn encode(
     number: u64,
     previous_hash: EntryHash,
     header: pb::EntryHeader,
-    firsts: &[u8],
-    absorbed: &[u8],
+    mut rows: Rows,
 ) -> EncodedEntry {
-    let mut blocks: Vec<(&[u8], &[u8])> = Vec::new();
-    let mut rest = (firsts, absorbed);
-    loop {
-        let (firsts_now, firsts_later) = cut(rest.0, FIRST_BYTES, PACKED_BYTES_MAX);
-        let room = PACKED_BYTES_MAX - firsts_now.len();
-        let (absorbed_now, absorbed_later) = cut(rest.1, ABSORBED_BYTES, room);
-        blocks.push((firsts_now, absorbed_now));
-        rest = (firsts_later, absorbed_later);
-        if rest.0.is_empty() && rest.1.is_empty() {
-            break;
-        }
+    let mut blocks = vec![rows.split_front(PACKED_BYTES_MAX)];
+    while !rows.is_empty() {
+        blocks.push(rows.split_front(PACKED_BYTES_MAX));
     }
     let count = blocks.len() as u32;
     let mut hasher = Sha256::new();
     let mut parts = Vec::with_capacity(blocks.len());
-    for (nth, (firsts, absorbed)) in blocks.into_iter().enumerate() {
+    for (nth, rows) in blocks.into_iter().enumerate() {
         let part = pb::EntryPart {
             format: FORMAT,
             number,
@@ -114,8 +103,10 @@ pub fn encode(
             parts: count,
             previous_hash: previous_hash.to_vec(),
             header: (nth == 0).then(|| header.clone()),
-            firsts: firsts.to_vec(),
-            absorbed: absorbed.to_vec(),
+            firsts: rows.firsts,
+            absorbed: rows.absorbed,
+            corrections: rows.corrections,
+            conflicts: rows.conflicts,
         };
         let bytes = part.encode_to_vec();
         hasher.update(&bytes);
@@ -124,8 +115,11 @@ pub fn encode(
     EncodedEntry { number, hash: hasher.finalize().into(), parts, header }
 }
 
-fn cut(bytes: &[u8], row: usize, bytes_max: usize) -> (&[u8], &[u8]) {
-    bytes.split_at(bytes.len().min(bytes_max / row * row))
+impl Entry {
+    /// The raw offset from which the offsets of its rows are counted.
+    pub fn base(&self) -> i64 {
+        self.header.act.as_ref().map_or(self.header.from, |act| act.offset)
+    }
 }
 
 /// Puts parts together into entries.
@@ -147,7 +141,13 @@ impl Assembler {
         let out_of_place = EntryError::PartOutOfPlace { number: part.number, part: part.part };
         let previous_hash: EntryHash =
             part.previous_hash.as_slice().try_into().map_err(|_| EntryError::Malformed)?;
-        if part.firsts.len() % FIRST_BYTES != 0 || part.absorbed.len() % ABSORBED_BYTES != 0 {
+        let rows = Rows {
+            firsts: part.firsts,
+            corrections: part.corrections,
+            conflicts: part.conflicts,
+            absorbed: part.absorbed,
+        };
+        if !rows.is_whole() {
             return Err(EntryError::Malformed);
         }
         let (mut entry, mut hasher, next, parts) = match (self.open.take(), part.header) {
@@ -157,8 +157,7 @@ impl Assembler {
                     hash: NO_ENTRY,
                     previous_hash,
                     header,
-                    firsts: Vec::new(),
-                    absorbed: Vec::new(),
+                    rows: Rows::default(),
                 };
                 (entry, Sha256::new(), 0, part.parts)
             }
@@ -173,8 +172,7 @@ impl Assembler {
             return Err(out_of_place);
         }
         hasher.update(bytes);
-        entry.firsts.extend_from_slice(&part.firsts);
-        entry.absorbed.extend_from_slice(&part.absorbed);
+        entry.rows.append(&rows);
         if next + 1 < parts {
             self.open = Some((entry, hasher, next + 1, parts));
             return Ok(None);
@@ -264,9 +262,12 @@ pub fn encode_part(context: &EntryContext, part: &Part, last: &super::Position) 
         last_raw_hash,
         ..context_header(context)
     };
-    let firsts = pack_firsts(&part.firsts, part.from);
-    let absorbed = pack_absorbed(&part.absorbed);
-    encode(last.number + 1, last.hash, header, &firsts, &absorbed)
+    let rows = Rows {
+        firsts: pack_firsts(&part.firsts, part.from),
+        absorbed: pack_absorbed(&part.absorbed),
+        ..Rows::default()
+    };
+    encode(last.number + 1, last.hash, header, rows)
 }
 
 fn pb_counts(counts: &Counts) -> pb::Counts {
@@ -278,6 +279,9 @@ fn pb_counts(counts: &Counts) -> pb::Counts {
         quarantined: (counts.quarantined.iter())
             .map(|(reason, count)| (reason.to_string(), *count))
             .collect(),
+        correction: counts.correction,
+        conflict: counts.conflict,
+        admitted: counts.admitted,
     }
 }
 
@@ -294,5 +298,8 @@ pub fn counts_of(counts: Option<&pb::Counts>) -> Counts {
         quarantined: (counts.quarantined.iter())
             .map(|(reason, count)| (Cow::Owned(reason.clone()), *count))
             .collect(),
+        correction: counts.correction,
+        conflict: counts.conflict,
+        admitted: counts.admitted,
     }
 }

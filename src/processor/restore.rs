@@ -395,7 +395,7 @@ fn take_record<S: PartitionStore>(
     head.follow(&entry).map_err(|error| ReadHalt::Entry(error, entry_offset))?;
     let receipt = Receipt::of_journal(&entry, (entry_offset, offset + 1));
     store.restore(&receipt, &entry).map_err(ReadHalt::Store)?;
-    Ok(Some((entry.firsts.len() / crate::journal::packed::FIRST_BYTES) as u64))
+    Ok(Some((entry.rows.firsts.len() / crate::journal::packed::FIRST_BYTES) as u64))
 }
 
 enum Compared {

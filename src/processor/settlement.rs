@@ -7,6 +7,7 @@ use super::transaction::{self, End, Ended, Parcel, end_after};
 use super::worker::{Takeovers, Worker, WorkerExit};
 use crate::gate::{Case, Lookups, Part, Target, decide_part};
 use crate::journal::entry::{NO_ENTRY, begin_header, encode, encode_part};
+use crate::journal::packed::Rows;
 use crate::journal::{CommitAcknowledged, EncodedEntry, Receipt};
 use crate::kafka::broker::{Broker, Delivered, DeliveryError, TopicIds, TxnError};
 use crate::store::PartitionStore;
@@ -29,7 +30,7 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
         for task in self.tasks.values() {
             let super::task::TaskState::Beginning(open) = &task.state else { continue };
             let header = begin_header(&open.context, open.progress.decided_to);
-            let entry = encode(1, NO_ENTRY, header, &[], &[]);
+            let entry = encode(1, NO_ENTRY, header, Rows::default());
             prepared.push(Prepared { partition: task.partition, entry, part: None });
         }
         if prepared.is_empty() {

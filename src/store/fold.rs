@@ -20,7 +20,7 @@ impl Fold {
     /// Reads an entry.
     pub fn of(entry: &Entry) -> Fold {
         let mut firsts: Vec<(SightingKey, Sighting)> =
-            unpack_firsts(&entry.firsts, entry.header.from)
+            unpack_firsts(&entry.rows.firsts, entry.base())
                 .map(|first| {
                     let sighting = Sighting {
                         digest: first.digest,
@@ -34,7 +34,7 @@ impl Fold {
         // Stable: of two sightings of one key, which no gate writes, the earlier stays.
         firsts.sort_by_key(|(key, _)| *key);
         firsts.dedup_by_key(|(key, _)| *key);
-        let mut absorbed: Vec<SightingKey> = unpack_absorbed(&entry.absorbed).collect();
+        let mut absorbed: Vec<SightingKey> = unpack_absorbed(&entry.rows.absorbed).collect();
         absorbed.sort_unstable();
         let mut fold = Fold { firsts, ..Fold::default() };
         for equal in absorbed.chunk_by(|a, b| a == b) {
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
     use crate::gate::FirstSighting;
     use crate::identity::{ContentDigest, EventKey};
-    use crate::journal::packed::{pack_absorbed, pack_firsts};
+    use crate::journal::packed::{Rows, pack_absorbed, pack_firsts};
     use crate::journal::pb;
 
     fn key(n: u8) -> SightingKey {
@@ -104,8 +104,11 @@ mod tests {
             number: 1,
             hash: [0; 32],
             previous_hash: [0; 32],
-            firsts: pack_firsts(&firsts, header.from),
-            absorbed: pack_absorbed(&absorbed),
+            rows: Rows {
+                firsts: pack_firsts(&firsts, header.from),
+                absorbed: pack_absorbed(&absorbed),
+                ..Rows::default()
+            },
             header,
         }
     }

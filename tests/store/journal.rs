@@ -2,7 +2,7 @@
 
 use oncegate::gate::{FirstSighting, Sighting, SightingKey};
 use oncegate::identity::{ContentDigest, EventKey};
-use oncegate::journal::packed::{pack_absorbed, pack_firsts};
+use oncegate::journal::packed::{Rows, pack_absorbed, pack_firsts};
 use oncegate::journal::{
     Assembler, ChainHead, CommitAcknowledged, EncodedEntry, Entry, Receipt, entry, pb,
 };
@@ -69,8 +69,9 @@ impl Journal {
         }
         let header = pb::EntryHeader { from, to: from + SPAN, ..pb::EntryHeader::default() };
         let (firsts, absorbed) = (pack_firsts(&firsts, from), pack_absorbed(&absorbed));
+        let rows = Rows { firsts, absorbed, ..Rows::default() };
         let number = self.head.number + 1;
-        let encoded = entry::encode(number, self.head.hash, header, &firsts, &absorbed);
+        let encoded = entry::encode(number, self.head.hash, header, rows);
         let mut assembler = Assembler::default();
         let read = (encoded.parts.iter())
             .find_map(|part| assembler.push(part).expect("a part of an entry"))

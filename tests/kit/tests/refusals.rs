@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use common::{assert_agreement, assert_exact, broker, end, logs, rest, sample, unique};
 use oncegate::journal::entry::encode;
+use oncegate::journal::packed::Rows;
 use oncegate::journal::{Assembler, Receipt};
 use oncegate::store::{PartitionStore, RocksStores, StoreBudget, Stores};
 use oncegate_testkit::broker::{Broker, BrokerOptions};
@@ -258,7 +259,8 @@ fn lead(scene: &Scene) {
         RocksStores::open(&scene.state_dir("one"), StoreBudget::default()).expect("stores");
     let mut store = stores.open("route", 0).expect("the store");
     let position = store.position().expect("a position").clone();
-    let forged = encode(position.number + 1, position.hash, position.header.clone(), &[], &[]);
+    let forged =
+        encode(position.number + 1, position.hash, position.header.clone(), Rows::default());
     let mut assembler = Assembler::default();
     let entry = assembler.push(&forged.parts[0]).expect("sound").expect("whole");
     let at = (position.journal_next + 1, position.journal_next + 2);
