@@ -2,6 +2,8 @@
 //! Must not be in here: anything that another command or the running gate also needs.
 
 pub mod check;
+pub mod key;
+pub mod normalize;
 pub mod run;
 pub mod topics;
 
@@ -16,6 +18,8 @@ pub fn dispatch(command: Command) -> Outcome {
         Command::Check(args) => check::check(&args),
         Command::Topics { command: TopicsCommand::Apply(args) } => topics::apply(&args),
         Command::Topics { command: TopicsCommand::Diff(args) } => topics::diff(&args),
+        Command::Key(args) => key::key(&args),
+        Command::Normalize(args) => normalize::normalize_values(&args),
     }
 }
 
