@@ -91,6 +91,7 @@
 
 mod content;
 mod derive;
+mod differences;
 mod events;
 mod explain;
 mod fields;
@@ -109,6 +110,7 @@ mod shape_maps;
 mod shipped;
 
 pub use derive::Deriver;
+pub use differences::{Delivery, differing_members};
 pub use events::{Event, Events, ItemSpan};
 pub use explain::{Explained, ExplainedField, explain};
 pub use hash::{ContentDigest, EventKey};
