@@ -10,6 +10,7 @@
 //! | `store` | what a partition has seen, on disk; the only room that names rocksdb | `kafka`, `processor` |
 //! | `kafka` | clients and what is asked of a cluster; the only room that names rdkafka | `store`, `processor` |
 //! | `processor` | workers, tasks, takeovers, transactions | any client or engine but through the traits of `kafka` and `store` |
+//! | `quarantine` | held records: what they are, which are meant, how they go back | clients, verdicts |
 //! | `settings` | the settings of a gate, read whole or refused whole | the cluster |
 //! | `topics` | declarations of the topics that oncegate writes, compared with the cluster | altering what exists |
 //! | `check` | everything that is wrong between settings and cluster | repairs, printing |
@@ -35,6 +36,8 @@ pub mod kafka;
 pub mod ops;
 #[cfg(feature = "service")]
 pub mod processor;
+#[cfg(feature = "service")]
+pub mod quarantine;
 #[cfg(feature = "service")]
 pub mod service;
 #[cfg(feature = "service")]

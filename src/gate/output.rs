@@ -7,6 +7,7 @@ use super::reason::Reason;
 use super::record::{Header, RecordTimestamp};
 use super::verdict::Verdict;
 use crate::identity::ItemSpan;
+use std::borrow::Cow;
 use std::fmt::Write;
 
 /// Which of the route's topics a record is for.
@@ -397,6 +398,17 @@ fn kept_name(name: &[u8]) -> Option<String> {
     match std::str::from_utf8(name) {
         Ok(name) => name.strip_prefix(OWN_PREFIX).map(|rest| format!("{RAW_PREFIX}{rest}")),
         Err(_) => Some(format!("{RAW_PREFIX}name-{}", hex::encode(name))),
+    }
+}
+
+/// The name that a kept raw header had: undoes [`kept_name`], apart from names that are not UTF-8,
+/// which no client writes. Those stay as they are kept.
+pub fn raw_name(kept: &[u8]) -> Cow<'_, [u8]> {
+    let Some(rest) = kept.strip_prefix(RAW_PREFIX.as_bytes()) else { return Cow::Borrowed(kept) };
+    let bytes = rest.strip_prefix(b"name-").and_then(|digits| hex::decode(digits).ok());
+    match bytes.is_some_and(|bytes| std::str::from_utf8(&bytes).is_err()) {
+        true => Cow::Borrowed(kept),
+        false => Cow::Owned([OWN_PREFIX.as_bytes(), rest].concat()),
     }
 }
 

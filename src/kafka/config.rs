@@ -6,6 +6,7 @@
 use crate::settings::{ClientKind, ClientProperties, RouteSettings};
 use rdkafka::ClientConfig;
 use rdkafka::config::RDKafkaLogLevel;
+use std::time::Duration;
 
 /// A worker that does not poll for this long has lost its partitions. Its calls are cut into
 /// slices far below it.
@@ -150,6 +151,27 @@ pub fn watermark_asker_config(
     route: &RouteSettings,
 ) -> ClientConfig {
     reader(properties, route, Isolation::ReadUncommitted)
+}
+
+/// Appends records for a person, in transactions of at most this length.
+pub fn appender_config(
+    properties: &ClientProperties,
+    transactional_id: &str,
+    timeout: Duration,
+) -> ClientConfig {
+    let mut config = layered(&PRODUCER_DEFAULTS, properties, ClientKind::Producer);
+    config
+        .set("transactional.id", transactional_id)
+        .set("transaction.timeout.ms", timeout.as_millis().to_string())
+        .set("message.timeout.ms", (timeout / 5 * 4).as_millis().to_string())
+        .set("enable.idempotence", "true")
+        .set("acks", "all")
+        // A batch above the topic's limit would fail with no culprit named.
+        .set("batch.num.messages", "1")
+        // The topic's own limit is the one that counts.
+        .set("message.max.bytes", CLIENT_LIMIT_BYTES.end().to_string())
+        .set("allow.auto.create.topics", "false");
+    config
 }
 
 /// Asks the cluster what it is, and creates topics.

@@ -7,6 +7,7 @@
 //! finding means.
 
 pub mod admin;
+mod appender;
 pub mod broker;
 mod client;
 pub mod config;
@@ -19,6 +20,7 @@ mod reader;
 pub mod witnesses;
 
 pub use admin::{Admin, AdminError, NewTopicSpec, TopicDescription, TopicId, TopicState};
+pub use appender::{AppendRecord, Appender};
 pub use client::KafkaBroker;
 pub use config::OutputLimits;
 pub use facts::{ClusterFacts, Configs, TopicFacts};
