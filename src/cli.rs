@@ -135,6 +135,9 @@ pub enum QuarantineCommand {
     Show(QuarantineShowArgs),
     /// Append held records to their raw partitions again, once the cause is mended.
     Redrive(QuarantineRedriveArgs),
+    /// Let a late event through that a person declares new, once the whole journal proves that it
+    /// never was.
+    Admit(QuarantineAdmitArgs),
 }
 
 /// Which route, and where its topics are.
@@ -227,6 +230,26 @@ pub struct QuarantineRedriveArgs {
     /// Say how many records are meant, and append nothing.
     #[arg(long)]
     pub dry_run: bool,
+}
+
+/// Arguments of `quarantine admit`.
+#[derive(Args, Clone, Debug)]
+pub struct QuarantineAdmitArgs {
+    /// Which route.
+    #[command(flatten)]
+    pub route: RouteArgs,
+    /// Which record: PARTITION/OFFSET of the quarantine topic.
+    #[arg(value_name = "ID")]
+    pub id: HeldId,
+    /// Who admits it; written into the journal for good.
+    #[arg(long, value_name = "NAME")]
+    pub by: String,
+    /// Why; written into the journal for good.
+    #[arg(long = "because", value_name = "TEXT")]
+    pub reason: String,
+    /// The state directory of a process that is stopped, or an empty one.
+    #[arg(long, value_name = "DIR")]
+    pub state_dir: Option<PathBuf>,
 }
 
 /// Arguments of `key`.

@@ -16,7 +16,7 @@ use crate::processor::restorer::RestorerThread;
 use crate::processor::route::{BatchBounds, Route};
 use crate::processor::transaction::TransactionLimits;
 use crate::processor::worker::Worker;
-use crate::settings::{RouteSettings, Settings};
+use crate::settings::{ClientProperties, RouteSettings, Settings};
 use crate::store::{RocksStore, RocksStores, StoreBudget};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -114,24 +114,8 @@ impl Service {
         let (metrics, board, stop) = (self.metrics.clone(), self.board.clone(), self.stop.clone());
         let name = member.clone();
         let build = move || -> Result<GateWorker, String> {
-            let topics = RouteTopics {
-                raw: settings.raw.clone(),
-                clean: settings.clean.clone(),
-                quarantine: settings.quarantine.clone(),
-                audit: settings.audit.clone(),
-                journal: settings.journal.clone(),
-            };
-            let broker = KafkaBroker::subscribe(
-                &consumer_config(&properties, &settings, &member),
-                producer_config(&properties, &settings, &member, facts.limits),
-                topics.clone(),
-            )?;
-            let witnesses = KafkaWitnesses::connect(
-                &offset_asker_config(&properties, &settings),
-                &watermark_asker_config(&properties, &settings),
-                &journal_reader_config(&properties, &settings),
-                topics,
-            )?;
+            let broker = join(&properties, &settings, &facts, &member)?;
+            let witnesses = witnesses(&properties, &settings)?;
             let takeovers = RestorerThread::spawn(route.clone(), witnesses, stores.clone())
                 .map_err(|error| error.to_string())?;
             let observer = Counting::new(id.clone(), metrics.clone(), board.clone());
@@ -186,7 +170,51 @@ impl Service {
     }
 }
 
-fn route_of(group: &str, settings: &RouteSettings, facts: &RouteFacts) -> Route {
+/// Joins a route's group as `member`, which only one client may be at a time.
+///
+/// # Errors
+/// The client's words where a configuration is not one that a client can be made of.
+pub fn join(
+    properties: &ClientProperties,
+    settings: &RouteSettings,
+    facts: &RouteFacts,
+    member: &str,
+) -> Result<KafkaBroker, String> {
+    KafkaBroker::subscribe(
+        &consumer_config(properties, settings, member),
+        producer_config(properties, settings, member, facts.limits),
+        route_topics(settings),
+    )
+}
+
+/// What a takeover asks the cluster with; it joins nothing.
+///
+/// # Errors
+/// As [`join`].
+pub fn witnesses(
+    properties: &ClientProperties,
+    settings: &RouteSettings,
+) -> Result<KafkaWitnesses, String> {
+    KafkaWitnesses::connect(
+        &offset_asker_config(properties, settings),
+        &watermark_asker_config(properties, settings),
+        &journal_reader_config(properties, settings),
+        route_topics(settings),
+    )
+}
+
+fn route_topics(settings: &RouteSettings) -> RouteTopics {
+    RouteTopics {
+        raw: settings.raw.clone(),
+        clean: settings.clean.clone(),
+        quarantine: settings.quarantine.clone(),
+        audit: settings.audit.clone(),
+        journal: settings.journal.clone(),
+    }
+}
+
+/// A route as its workers see it.
+pub fn route_of(group: &str, settings: &RouteSettings, facts: &RouteFacts) -> Route {
     Route {
         name: settings.name.clone(),
         full_name: format!("{group}/{}", settings.name),

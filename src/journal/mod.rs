@@ -5,6 +5,7 @@
 pub mod chain;
 pub mod entry;
 pub mod metadata;
+pub mod never;
 pub mod packed;
 pub mod position;
 pub mod receipt;

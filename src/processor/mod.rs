@@ -3,6 +3,7 @@
 //! It sees all five other rooms, and reaches the cluster only through the traits of `kafka` and
 //! the stores only through those of `store`, so that a simulation can drive the very same code.
 
+pub mod act;
 pub mod instance;
 pub mod observer;
 pub mod pool;

@@ -3,7 +3,7 @@
 
 use super::observer::Observer;
 use super::takeover::other_topics;
-use super::transaction::{self, End, Ended, Parcel, end_after};
+use super::transaction::{self, End, Ended, Outputs, Parcel, end_after};
 use super::worker::{Takeovers, Worker, WorkerExit};
 use crate::gate::{Case, Lookups, Part, Target, decide_part};
 use crate::journal::entry::{NO_ENTRY, begin_header, encode, encode_part};
@@ -155,7 +155,10 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
             parcels.push(Parcel {
                 partition: item.partition,
                 entry: &item.entry,
-                decided: item.part.as_ref().map(|part| (&task.collected, part)),
+                outputs: match &item.part {
+                    Some(part) => Outputs::Decided(&task.collected, part),
+                    None => Outputs::None,
+                },
                 clean_end: open.clean_end.clone(),
                 quarantine_end: open.quarantine_end.clone(),
             });

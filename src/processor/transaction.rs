@@ -16,14 +16,26 @@ const SLICE_MS: u64 = 1000;
 /// Pause while the producer's queue is full.
 const QUEUE_FULL_WAIT_MS: u64 = 5;
 
+/// What a transaction writes for one partition beside its journal entry.
+#[derive(Clone, Copy)]
+pub enum Outputs<'a> {
+    /// Nothing: the entry covers no records.
+    None,
+    /// Records and their verdicts.
+    Decided(&'a Collected, &'a Part),
+    /// An event that a person lets through: the record's index in the collection, and the event's
+    /// in the record.
+    Admitted(&'a Collected, (usize, u32)),
+}
+
 /// What a transaction writes for one partition.
 pub struct Parcel<'a> {
     /// Raw partition.
     pub partition: i32,
     /// The journal entry.
     pub entry: &'a EncodedEntry,
-    /// Records and their verdicts; `None` for an entry that covers no records.
-    pub decided: Option<(&'a Collected, &'a Part)>,
+    /// What stands in the other topics.
+    pub outputs: Outputs<'a>,
     /// End of the clean partition before this transaction.
     pub clean_end: LogEnd,
     /// End of the quarantine partition likewise.
@@ -134,8 +146,13 @@ impl<B: Broker> Running<'_, B> {
     }
 
     fn produce(&mut self, renderer: &mut Renderer, parcel: &Parcel<'_>) -> Result<(), Stop> {
-        if let Some((collected, part)) = parcel.decided {
-            renderer.render(collected, part, &mut |record| self.send(record))?;
+        let mut send = |record: &OutputRecord<'_>| self.send(record);
+        match parcel.outputs {
+            Outputs::None => {}
+            Outputs::Decided(collected, part) => renderer.render(collected, part, &mut send)?,
+            Outputs::Admitted(collected, event) => {
+                renderer.render_admitted(collected, event, parcel.entry.number, &mut send)?;
+            }
         }
         for value in &parcel.entry.parts {
             self.send(&OutputRecord {

@@ -14,7 +14,6 @@ use super::task::{Arrival, Open, Task, TaskState};
 use super::transaction::TransactionLimits;
 use crate::gate::{Incarnation, RawRecord, Renderer, RouteNames, Sighting};
 use crate::identity::Deriver;
-use crate::journal::{LogEnd, OffsetMetadata};
 use crate::kafka::broker::{Broker, ConsumeError, Polled, TxnErrorClass};
 use crate::store::PartitionStore;
 use std::collections::{BTreeMap, BTreeSet};
@@ -309,7 +308,7 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
 
     fn taken_over(&mut self, partition: i32, taken: TakenOver<T::Store>) {
         let context = self.route.entry_context(&taken.ids);
-        let ends = self.ends_of(&taken);
+        let ends = self.route.noted_ends(taken.committed.as_ref());
         let start = taken.start.clone();
         tracing::info!(
             route = self.route.name,
@@ -331,20 +330,6 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
         task.state = TaskState::Running(open);
         self.read_on(partition);
         self.publish();
-    }
-
-    /// Where clean and quarantine ended at the last transaction, by the committed metadata.
-    fn ends_of(&self, taken: &TakenOver<T::Store>) -> (LogEnd, LogEnd) {
-        let noted: Option<OffsetMetadata> =
-            taken.committed.as_ref().and_then(|committed| committed.metadata.parse().ok());
-        let end = |topic_id: &str, noted: Option<&LogEnd>| LogEnd {
-            topic_id: topic_id.to_owned(),
-            last_offset: noted.filter(|n| n.topic_id == topic_id).map_or(-1, |n| n.last_offset),
-        };
-        (
-            end(&self.route.clean_topic_id, noted.as_ref().map(|noted| &noted.clean)),
-            end(&self.route.quarantine_topic_id, noted.as_ref().map(|noted| &noted.quarantine)),
-        )
     }
 
     /// Lets a running task's records come, from `collected_next` on.

@@ -33,6 +33,11 @@ impl Desk {
         Ok(Desk { settings, route, label, logs, timeout: args.timeout })
     }
 
+    /// How long to wait for an answer.
+    pub fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
     /// Shows every held record that is meant, partition by partition, up to where the topic ended
     /// when the reading began. Gives the records that oncegate did not write.
     pub fn each(

@@ -1,6 +1,7 @@
 //! `oncegate quarantine`: what is held, why, and the ways back.
 //! Must not be in here: what a held record means; that is the room `quarantine`.
 
+mod admit;
 mod desk;
 mod list;
 mod redrive;
@@ -15,6 +16,7 @@ pub fn quarantine(command: &QuarantineCommand) -> Outcome {
         QuarantineCommand::List(args) => &args.route,
         QuarantineCommand::Show(args) => &args.route,
         QuarantineCommand::Redrive(args) => &args.route,
+        QuarantineCommand::Admit(args) => &args.route,
     };
     let desk = match Desk::open(route) {
         Ok(desk) => desk,
@@ -24,6 +26,7 @@ pub fn quarantine(command: &QuarantineCommand) -> Outcome {
         QuarantineCommand::List(args) => list::list(desk, args),
         QuarantineCommand::Show(args) => show::show(desk, args),
         QuarantineCommand::Redrive(args) => redrive::redrive(desk, args),
+        QuarantineCommand::Admit(args) => admit::admit(desk, args),
     };
     result.unwrap_or_else(|message| {
         eprintln!("quarantine: {message}");
