@@ -2,6 +2,7 @@
 //! a transaction, and a count of what the topics hold at the end.
 //! The order of the acts is here; how each is done, in the modules. Nothing here derives a key.
 
+mod cases;
 mod fault;
 mod feed;
 mod gate;
@@ -115,6 +116,8 @@ fn play(
         .map(|kind| TopicSpec::new(stage.raw(*kind), PARTITIONS).config("retention.ms", -1))
         .collect();
     admin.create(&raw)?;
+    let hard = TopicSpec::new(stage.named(&format!("{}.raw", cases::ROUTE)), PARTITIONS);
+    admin.create(&[hard.config("retention.ms", -1)])?;
     let gate = Gate::new(binary, &stage);
     gate.command(&["topics", "apply"], progress)?;
     gate.command(&["check"], progress)?;
@@ -122,6 +125,15 @@ fn play(
     let samples = run(&stage, &gate, samples, progress)?;
     progress.say("reading clean, audit and quarantine (read_committed) and counting".to_owned());
     let tallies = tally::of_all(&stage, &samples)?;
+    let (text, well) = cases::judged(&stage)?;
+    println!("\nhard cases of route {}:\n{text}", cases::ROUTE);
+    if !well {
+        return Err(KitError::new("a hard case did not end as it is due".to_owned()));
+    }
+    for route in Kind::ALL.map(Kind::name).into_iter().chain([cases::ROUTE]) {
+        gate.command(&["reconcile", route], progress)?;
+        gate.command(&["verify", route], progress)?;
+    }
     if Tally::total(&tallies).faults().is_empty() {
         stage.strike(&admin, progress);
     }
@@ -146,6 +158,8 @@ fn run(stage: &Stage, gate: &Gate, samples: Samples, progress: &Progress) -> Res
     fault::kill_in_transaction(stage, gate, &mut one, progress)?;
     feed.slow(false);
     let samples = feed.finish(progress, FEED_TIMEOUT)?;
+    let hard = cases::send(stage)?;
+    progress.say(format!("sent {hard} hard cases to route {} as well", cases::ROUTE));
     progress.say("all is sent; waiting until all is decided".to_owned());
     progress::wait_until_through(stage, progress, || {
         for process in [&mut one, &mut two] {

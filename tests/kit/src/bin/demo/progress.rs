@@ -12,6 +12,7 @@ use oncegate_testkit::wait::wait_for;
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::{ClientConfig, Offset, TopicPartitionList};
 
+use crate::cases;
 use crate::stage::Stage;
 
 /// Lines of one kind come at most this often.
@@ -54,12 +55,12 @@ struct Followed {
 }
 
 impl Followed {
-    fn new(stage: &Stage, kind: Kind) -> Result<Followed> {
-        let topic = stage.raw(kind);
+    fn new(stage: &Stage, route: &str) -> Result<Followed> {
+        let topic = stage.named(&format!("{route}.raw"));
         let ends = watermarks(&stage.bootstrap, &topic)?.into_iter().map(|(_, end)| end).collect();
         let consumer = ClientConfig::new()
             .set("bootstrap.servers", &stage.bootstrap)
-            .set("group.id", stage.group(kind))
+            .set("group.id", stage.group(route))
             // Waits for a transaction that is about to commit an offset.
             .set("isolation.level", "read_committed")
             .set("enable.auto.commit", "false")
@@ -96,8 +97,9 @@ pub fn wait_until_through(
     progress: &Progress,
     mut alive: impl FnMut() -> Result<()>,
 ) -> Result<()> {
+    let names = Kind::ALL.map(Kind::name).into_iter().chain([cases::ROUTE]);
     let routes: Vec<Followed> =
-        Kind::ALL.iter().map(|kind| Followed::new(stage, *kind)).collect::<Result<_>>()?;
+        names.map(|route| Followed::new(stage, route)).collect::<Result<_>>()?;
     wait_for(THROUGH_TIMEOUT, "the gate has committed every partition to its end", || {
         if let Err(error) = alive() {
             return Ok(Err(error));

@@ -11,6 +11,7 @@ use oncegate_testkit::generator::Kind;
 use oncegate_testkit::topics::Admin;
 use oncegate_testkit::{KitError, Result};
 
+use crate::cases;
 use crate::progress::Progress;
 
 /// The group of the shipped configuration.
@@ -54,6 +55,16 @@ impl Stage {
         Ok(stage)
     }
 
+    /// A topic of the shipped configuration, under the name that it has in this run.
+    pub fn named(&self, topic: &str) -> String {
+        self.renamed(topic)
+    }
+
+    /// A topic of a route whose name begins with the group.
+    pub fn of_group(&self, route: &str, role: &str) -> String {
+        self.renamed(&format!("{GROUP}.{route}.{role}"))
+    }
+
     /// The raw topic of a kind.
     pub fn raw(&self, kind: Kind) -> String {
         self.renamed(&format!("{kind}.raw"))
@@ -69,9 +80,9 @@ impl Stage {
         self.renamed(&format!("{GROUP}.{kind}.{role}"))
     }
 
-    /// The consumer group of a kind's route.
-    pub fn group(&self, kind: Kind) -> String {
-        self.renamed(&format!("{GROUP}.{kind}"))
+    /// The consumer group of a route.
+    pub fn group(&self, route: &str) -> String {
+        self.renamed(&format!("{GROUP}.{route}"))
     }
 
     /// Takes the run's topics and groups out of a given cluster; what cannot be taken out is said.
@@ -82,6 +93,8 @@ impl Stage {
             topics.extend([self.raw(kind), self.clean(kind)]);
             topics.extend(OWN_ROLES.map(|role| self.own(kind, role)));
         }
+        topics.extend(["raw", "clean"].map(|role| self.named(&format!("{}.{role}", cases::ROUTE))));
+        topics.extend(OWN_ROLES.map(|role| self.of_group(cases::ROUTE, role)));
         let names: Vec<&str> = topics.iter().map(String::as_str).collect();
         let deleted = admin.delete(&names);
         // A static member's group is empty only after its session time-out: left to expire.
@@ -184,7 +197,7 @@ mod tests {
     fn every_name_bears_the_prefix_on_a_given_cluster() {
         let stage = stage(Some("demo-7"));
         assert_eq!(stage.clean(Kind::Lab), "demo-7.lab.clean");
-        assert_eq!(stage.group(Kind::Lab), "demo-7.lab");
+        assert_eq!(stage.group("lab"), "demo-7.lab");
         let text = "group = \"demo\"  # why\nrecipes_dir = \"recipes\"\n[[route]]\n\
                     name = \"lab\"\nraw = \"lab.raw\"\nrecipe = \"lab-result\"\n";
         assert_eq!(
