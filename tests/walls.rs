@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const ROOMS: [&str; 12] = [
+const ROOMS: [&str; 13] = [
     "identity",
     "gate",
     "journal",
@@ -12,6 +12,7 @@ const ROOMS: [&str; 12] = [
     "kafka",
     "processor",
     "evidence",
+    "quarantine",
     "ops",
     "settings",
     "topics",
@@ -84,6 +85,11 @@ const WALLS: &[Wall] = &[
         room: "processor",
         may_name: &["identity", "gate", "journal", "store", "kafka"],
         must_not_say: &["rdkafka", "rocksdb", "tokio", "axum"],
+    },
+    Wall {
+        room: "quarantine",
+        may_name: &["gate", "identity"],
+        must_not_say: PURE,
     },
     Wall {
         room: "ops",
