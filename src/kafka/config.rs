@@ -26,6 +26,8 @@ const PRODUCE_BATCH_BYTES_MAX: u64 = 1_000_000;
 const QUEUE_KBYTES_MAX: u64 = 2_097_151;
 /// Least memory for queued records: one fetch of a few partitions.
 const QUEUE_KBYTES_MIN: u64 = 64 * 1024;
+/// Memory for records that an evidence command has not looked at yet.
+const LOG_QUEUE_KBYTES: u64 = 32 * 1024;
 /// A conflict is told twice, and the journal's parts come on top.
 const OUTPUTS_PER_RECORD: usize = 2;
 const JOURNAL_RECORDS_SPARE: usize = 10_000;
@@ -83,7 +85,7 @@ pub fn consumer_config(
     route: &RouteSettings,
     member_id: &str,
 ) -> ClientConfig {
-    let mut config = reader(properties, route, Isolation::ReadCommitted);
+    let mut config = reader(properties, &route.group_id, Isolation::ReadCommitted);
     let queued_kbytes =
         (route.batch.bytes as u64 * 2 / 1024).clamp(QUEUE_KBYTES_MIN, QUEUE_KBYTES_MAX).to_string();
     set_unless_given(&mut config, properties, "queued.max.messages.kbytes", &queued_kbytes);
@@ -135,13 +137,13 @@ pub fn producer_config(
 
 /// Reads the journal's committed entries; never joins the group.
 pub fn journal_reader_config(properties: &ClientProperties, route: &RouteSettings) -> ClientConfig {
-    reader(properties, route, Isolation::ReadCommitted)
+    reader(properties, &route.group_id, Isolation::ReadCommitted)
 }
 
 /// Asks for committed offsets. Under read_committed librdkafka waits for pending transactional
 /// commits, so that the answer is stable. Never joins the group.
 pub fn offset_asker_config(properties: &ClientProperties, route: &RouteSettings) -> ClientConfig {
-    reader(properties, route, Isolation::ReadCommitted)
+    reader(properties, &route.group_id, Isolation::ReadCommitted)
 }
 
 /// Asks for high watermarks: `fetch_watermarks` follows the isolation level of its client, and the
@@ -150,7 +152,20 @@ pub fn watermark_asker_config(
     properties: &ClientProperties,
     route: &RouteSettings,
 ) -> ClientConfig {
-    reader(properties, route, Isolation::ReadUncommitted)
+    reader(properties, &route.group_id, Isolation::ReadUncommitted)
+}
+
+/// Reads a log for the evidence commands; never joins the group.
+pub fn log_reader_config(properties: &ClientProperties, group_id: &str) -> ClientConfig {
+    let mut config = reader(properties, group_id, Isolation::ReadCommitted);
+    let queued_kbytes = LOG_QUEUE_KBYTES.to_string();
+    set_unless_given(&mut config, properties, "queued.max.messages.kbytes", &queued_kbytes);
+    config
+}
+
+/// Asks for the high watermarks of logs that the evidence commands read.
+pub fn log_observer_config(properties: &ClientProperties, group_id: &str) -> ClientConfig {
+    reader(properties, group_id, Isolation::ReadUncommitted)
 }
 
 /// Appends records for a person, in transactions of at most this length.
@@ -187,11 +202,7 @@ enum Isolation {
     ReadUncommitted,
 }
 
-fn reader(
-    properties: &ClientProperties,
-    route: &RouteSettings,
-    isolation: Isolation,
-) -> ClientConfig {
+fn reader(properties: &ClientProperties, group_id: &str, isolation: Isolation) -> ClientConfig {
     let mut config = layered(&CONSUMER_DEFAULTS, properties, ClientKind::Consumer);
     for (name, value) in CONSUMER_MUSTS {
         config.set(name, value);
@@ -202,7 +213,7 @@ fn reader(
     };
     // The group is named also where nothing joins: offsets are asked for by group, and one right
     // on the broker covers all.
-    config.set("group.id", &route.group_id).set("isolation.level", isolation);
+    config.set("group.id", group_id).set("isolation.level", isolation);
     config
 }
 

@@ -219,7 +219,15 @@ fn classify(error: &KafkaError) -> ConsumeError {
 
 fn give_record(message: &BorrowedMessage<'_>, sink: &mut dyn FnMut(Polled<'_>)) {
     let headers = headers_of(message);
-    let record = RawRecord {
+    sink(Polled::Record(&raw_record(message, &headers)));
+}
+
+/// The message as the house knows records; `headers` are its own.
+pub(super) fn raw_record<'m>(
+    message: &'m BorrowedMessage<'_>,
+    headers: &'m [Header<'m>],
+) -> RawRecord<'m> {
+    RawRecord {
         partition: message.partition(),
         offset: message.offset(),
         timestamp: match message.timestamp() {
@@ -229,14 +237,13 @@ fn give_record(message: &BorrowedMessage<'_>, sink: &mut dyn FnMut(Polled<'_>)) 
         },
         key: message.key(),
         payload: message.payload(),
-        headers: &headers,
-    };
-    sink(Polled::Record(&record));
+        headers,
+    }
 }
 
 /// The record's headers. The safe client panics on a name that is not UTF-8, so they are read
 /// from the native list.
-fn headers_of<'m>(message: &'m BorrowedMessage<'_>) -> Vec<Header<'m>> {
+pub(super) fn headers_of<'m>(message: &'m BorrowedMessage<'_>) -> Vec<Header<'m>> {
     let mut list = std::ptr::null_mut();
     // SAFETY: the message is live for 'm, and owns the list and all that is read from it.
     unsafe {

@@ -1,7 +1,7 @@
 //! The only place that names rdkafka: clients, their settings, and what is asked of a cluster.
 //!
-//! `broker` and `witnesses` hold the traits that the processor is written against; they and the
-//! values in them know no client. `property` knows nothing of the house, so that the settings can
+//! `broker` and `witnesses` hold the traits that the processor is written against, `logs` those of
+//! the evidence commands; they and the values in them know no client. `property` knows nothing of the house, so that the settings can
 //! ask it whether librdkafka takes a value; `config` makes clients' configurations out of
 //! settings; `admin` asks the cluster what it is. Must not be in here: verdicts, stores, or what a
 //! finding means.
@@ -13,6 +13,8 @@ mod client;
 pub mod config;
 mod describe;
 pub mod facts;
+mod log_reader;
+pub mod logs;
 mod member;
 mod producer;
 pub mod property;
@@ -24,6 +26,7 @@ pub use appender::{AppendRecord, Appender};
 pub use client::KafkaBroker;
 pub use config::OutputLimits;
 pub use facts::{ClusterFacts, Configs, TopicFacts};
+pub use log_reader::KafkaLogs;
 pub use reader::KafkaWitnesses;
 
 use crate::gate::Target;
