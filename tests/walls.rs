@@ -86,11 +86,7 @@ const WALLS: &[Wall] = &[
         may_name: &["identity", "gate", "journal", "store", "kafka"],
         must_not_say: &["rdkafka", "rocksdb", "tokio", "axum"],
     },
-    Wall {
-        room: "quarantine",
-        may_name: &["gate", "identity"],
-        must_not_say: PURE,
-    },
+    Wall { room: "quarantine", may_name: &["gate", "identity"], must_not_say: PURE },
     Wall {
         room: "ops",
         may_name: &["gate", "journal", "processor"],

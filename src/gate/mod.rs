@@ -17,7 +17,7 @@ pub mod verdict;
 pub mod window;
 
 pub use batch::{Case, FirstSighting, Incarnation, Outcome, Part, Policy, Progress, Refused};
-pub use collected::Collected;
+pub use collected::{Collected, Keyed};
 pub use counts::Counts;
 pub use deciding::{decide_part, unwritable};
 pub use lookups::{CorrectionLookups, Lookups};

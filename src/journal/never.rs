@@ -28,7 +28,12 @@ pub struct NeverLetThrough {
 impl NeverLetThrough {
     /// Looks for this key.
     pub fn new(key: EventKey) -> NeverLetThrough {
-        NeverLetThrough { key, assembler: Assembler::default(), head: ChainHead::EMPTY, found: None }
+        NeverLetThrough {
+            key,
+            assembler: Assembler::default(),
+            head: ChainHead::EMPTY,
+            found: None,
+        }
     }
 
     /// Takes the next record's value.

@@ -98,7 +98,8 @@ impl Appender {
             }
             Err(why) => {
                 let aborted = self.producer.abort_transaction(PATIENCE);
-                let aborted = aborted.map_or_else(|error| format!(" ({error})"), |()| String::new());
+                let aborted =
+                    aborted.map_or_else(|error| format!(" ({error})"), |()| String::new());
                 Err(format!("{why}; the batch was taken back{aborted}"))
             }
         }

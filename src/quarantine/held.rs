@@ -31,7 +31,8 @@ impl FromStr for HeldId {
             (partition >= 0 && offset >= 0).then_some(HeldId { partition, offset })
         };
         parse().ok_or_else(|| {
-            "an id is PARTITION/OFFSET of the quarantine topic, as `quarantine list` prints it".into()
+            "an id is PARTITION/OFFSET of the quarantine topic, as `quarantine list` prints it"
+                .into()
         })
     }
 }
@@ -96,7 +97,8 @@ impl Held {
     pub fn read(record: &RawRecord<'_>) -> Result<Held, NotHeld> {
         let id = HeldId { partition: record.partition, offset: record.offset };
         let own = |name: &'static str| -> Option<String> {
-            let found = record.headers.iter().rev().find(|header| header.name == name.as_bytes())?;
+            let found =
+                record.headers.iter().rev().find(|header| header.name == name.as_bytes())?;
             String::from_utf8(found.value?.to_vec()).ok()
         };
         let need = |header: &'static str| own(header).ok_or(NotHeld { id, header });
@@ -184,10 +186,9 @@ mod tests {
     ];
 
     fn read(raw: &[Header<'_>], own: &[(&str, &str)]) -> Result<Held, NotHeld> {
-        let own = own.iter().map(|(name, value)| Header {
-            name: name.as_bytes(),
-            value: Some(value.as_bytes()),
-        });
+        let own = own
+            .iter()
+            .map(|(name, value)| Header { name: name.as_bytes(), value: Some(value.as_bytes()) });
         let headers: Vec<Header<'_>> = raw.iter().copied().chain(own).collect();
         Held::read(&RawRecord {
             partition: 2,

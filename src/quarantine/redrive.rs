@@ -124,7 +124,10 @@ mod tests {
         let appends: Vec<RawAppend> =
             two_items.iter().filter_map(|held| redriver.redrive(held).unwrap()).collect();
         assert_eq!(appends.len(), 2);
-        assert_eq!((appends[0].key.clone(), appends[0].payload.as_deref()), (None, Some(&b"{}"[..])));
+        assert_eq!(
+            (appends[0].key.clone(), appends[0].payload.as_deref()),
+            (None, Some(&b"{}"[..]))
+        );
         let mark = (REDRIVEN.as_bytes().to_vec(), Some(b"q/1/4".to_vec()));
         assert_eq!(appends[0].headers, [(b"a".to_vec(), None), mark]);
     }

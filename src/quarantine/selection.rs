@@ -26,8 +26,7 @@ impl Selection {
 
     /// Whether a held record is meant.
     pub fn holds(&self, held: &Held) -> bool {
-        self.reaches(held.id)
-            && (self.reasons.is_empty() || self.reasons.contains(&held.reason))
+        self.reaches(held.id) && (self.reasons.is_empty() || self.reasons.contains(&held.reason))
     }
 
     /// Whether a record at this place could be meant, whatever it says.

@@ -103,7 +103,8 @@ fn admissible(held: &Held, label: &str) -> Result<(EventKey, RecordTimestamp), S
 
 /// What the cluster says of the route; only where `run` would start too.
 fn facts(desk: &Desk) -> Result<RouteFacts, String> {
-    let report = check(&desk.settings, desk.timeout()).map_err(|error: CheckError| error.to_string())?;
+    let report =
+        check(&desk.settings, desk.timeout()).map_err(|error: CheckError| error.to_string())?;
     if !report.is_sound() {
         let findings: Vec<String> = report.findings.iter().map(ToString::to_string).collect();
         return Err(format!("the configuration does not hold:\n{}", findings.join("\n")));
@@ -134,9 +135,9 @@ fn act(
     let mut journal = witnesses(properties, &desk.route)?;
     let route = route_of(&desk.settings.group, &desk.route, facts);
     let takeovers =
-        RestorerThread::spawn(route.clone(), witnesses(properties, &desk.route)?, stores).map_err(|error| words(&error))?;
-    let limits =
-        TransactionLimits { timeout_ms: u64::from(desk.route.transaction_timeout_ms) };
+        RestorerThread::spawn(route.clone(), witnesses(properties, &desk.route)?, stores)
+            .map_err(|error| words(&error))?;
+    let limits = TransactionLimits { timeout_ms: u64::from(desk.route.transaction_timeout_ms) };
     let mut actor = Actor::new(route, broker, takeovers, limits);
     let partition = admission.record.partition;
     let patience_ms = desk.timeout().as_millis() as u64;

@@ -68,7 +68,8 @@ fn print_held(out: &mut impl Write, held: &Held, json: bool) -> io::Result<()> {
         return writeln!(out);
     }
     let at = line.quarantined_at.as_deref().unwrap_or("-");
-    let detail = line.detail.unwrap_or(if held.is_cut { "only hash and head are kept" } else { "" });
+    let detail =
+        line.detail.unwrap_or(if held.is_cut { "only hash and head are kept" } else { "" });
     print_line(out, [&line.id, line.reason, at, &line.source, detail])
 }
 

@@ -42,7 +42,9 @@ pub(super) fn redrive(mut desk: Desk, args: &QuarantineRedriveArgs) -> Result<Ou
             })?;
             done += batch.len();
         }
-        println!("quarantine: {events} held events are meant, {done} raw records appended to {raw}");
+        println!(
+            "quarantine: {events} held events are meant, {done} raw records appended to {raw}"
+        );
     } else {
         println!("quarantine: nothing to redrive");
     }

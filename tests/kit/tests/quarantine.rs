@@ -71,11 +71,14 @@ fn ids(scene: &Scene) -> Vec<String> {
 #[test]
 fn a_conflict_is_shown_and_redriven_as_a_correction_once() {
     let scene = scene("conflict", "");
-    send(&scene, &[
-        result("A1", 12, 0, r#","value":4.2,"message_control_id":"MARK-1""#),
-        result("A1", 12, 0, r#","value":6.8,"message_control_id":"MARK-2""#),
-        result("A2", 12, 0, ""),
-    ]);
+    send(
+        &scene,
+        &[
+            result("A1", 12, 0, r#","value":4.2,"message_control_id":"MARK-1""#),
+            result("A1", 12, 0, r#","value":6.8,"message_control_id":"MARK-2""#),
+            result("A2", 12, 0, ""),
+        ],
+    );
     let mut one = scene.start("one").expect("started");
     rest(&scene, &["one"]);
     end(&mut one);
@@ -166,7 +169,19 @@ fn a_late_event_is_admitted_once_by_name_and_never_forgotten() {
     let held = ids(&scene);
     assert_eq!(held.len(), 2, "both are below the horizon now");
     let admit = |id: &str| {
-        quarantine(&scene, "admit", &[id, "--by", "J. Roe", "--because", "courier strike", "--state-dir", scene.state_dir("one").to_str().expect("UTF-8")])
+        quarantine(
+            &scene,
+            "admit",
+            &[
+                id,
+                "--by",
+                "J. Roe",
+                "--because",
+                "courier strike",
+                "--state-dir",
+                scene.state_dir("one").to_str().expect("UTF-8"),
+            ],
+        )
     };
     let (well, said) = admit(&held[0]);
     assert!(!well && said.contains("in use"), "the process runs: {said}");

@@ -66,7 +66,12 @@ fn cases() -> Vec<Case> {
         case("dated 2099", 1, batch("2099-01-01T00:00:00Z", &two[..1], "a"), &["future"]),
         case("dated 1970", 1, batch("1970-01-02T00:00:00Z", &two[..1], "a"), &["late"]),
         case("forty days on", 40, batch("2026-08-10T08:00:00Z", &two, "a"), &["first", "first"]),
-        case("older than the window, new", 40, batch("2026-07-02T08:00:00Z", &two[..1], "a"), &["late"]),
+        case(
+            "older than the window, new",
+            40,
+            batch("2026-07-02T08:00:00Z", &two[..1], "a"),
+            &["late"],
+        ),
         case("older than the window, seen", 40, batch(first, &two[..1], "a"), &["late"]),
     ]
 }
