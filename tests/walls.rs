@@ -86,6 +86,11 @@ const WALLS: &[Wall] = &[
         must_not_say: &["rdkafka", "rocksdb", "tokio", "axum"],
     },
     Wall {
+        room: "evidence",
+        may_name: &["identity", "gate", "journal", "kafka", "settings"],
+        must_not_say: &["rdkafka", "rocksdb", "tokio", "axum", "tracing", "println", "eprintln"],
+    },
+    Wall {
         room: "ops",
         may_name: &["gate", "journal", "processor"],
         must_not_say: &["rdkafka", "rocksdb"],

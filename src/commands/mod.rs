@@ -2,8 +2,13 @@
 //! Must not be in here: anything that another command or the running gate also needs.
 
 pub mod check;
+mod evidence;
+pub mod lookup;
+pub mod reconcile;
 pub mod run;
+pub mod survey;
 pub mod topics;
+pub mod verify;
 
 use crate::cli::{Command, Outcome, TopicsCommand};
 use crate::settings::{Overrides, Settings};
@@ -16,6 +21,10 @@ pub fn dispatch(command: Command) -> Outcome {
         Command::Check(args) => check::check(&args),
         Command::Topics { command: TopicsCommand::Apply(args) } => topics::apply(&args),
         Command::Topics { command: TopicsCommand::Diff(args) } => topics::diff(&args),
+        Command::Reconcile(args) => reconcile::reconcile(&args),
+        Command::Verify(args) => verify::verify(&args),
+        Command::Lookup(args) => lookup::lookup(&args),
+        Command::Survey(args) => survey::survey(&args),
     }
 }
 

@@ -253,7 +253,13 @@ mod tests {
         fn committed(&mut self, _: &str, _: i32) -> Result<Option<Committed>, LogError> {
             Ok(None)
         }
-        fn open(&mut self, _: &str, _: i32, _: i64, _: i64) -> Result<Box<dyn LogReader>, LogError> {
+        fn open(
+            &mut self,
+            _: &str,
+            _: i32,
+            _: i64,
+            _: i64,
+        ) -> Result<Box<dyn LogReader>, LogError> {
             Ok(Box::new(Script(self.0.iter().copied().collect())))
         }
     }

@@ -61,7 +61,8 @@ pub fn let_through(entry: &Entry) -> Vec<LetThrough> {
         }
     };
     let base = entry.base();
-    let mut rows: Vec<LetThrough> = unpack_firsts(&entry.rows.firsts, base).map(row(first)).collect();
+    let mut rows: Vec<LetThrough> =
+        unpack_firsts(&entry.rows.firsts, base).map(row(first)).collect();
     if !entry.rows.corrections.is_empty() {
         rows.extend(unpack_firsts(&entry.rows.corrections, base).map(row(Kind::Correction)));
         rows.sort_by_key(|row| (row.offset, row.item));
