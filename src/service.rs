@@ -200,6 +200,7 @@ fn route_of(group: &str, settings: &RouteSettings, facts: &RouteFacts) -> Route 
                 span_micros: settings.window_micros,
                 future_micros_max: settings.future_micros_max,
             },
+            conflict: settings.conflict,
             clean_bytes_max: facts.clean_bytes_max,
             keep_timestamp: settings.keep_timestamp,
         },

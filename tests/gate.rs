@@ -1,9 +1,9 @@
 //! The pure gate over real recipes: verdicts, counts and outputs of batches.
 
 use oncegate::gate::{
-    Case, Collected, Counts, Header, Incarnation, Lookups, Part, Policy, Progress, RawRecord,
-    Reason, RecordTimestamp, Refused, Renderer, RouteNames, Sighting, SightingKey, Target, Verdict,
-    Window, WindowState, decide_part,
+    Case, Collected, ConflictPolicy, Counts, Header, Incarnation, Lookups, Part, Policy, Progress,
+    RawRecord, Reason, RecordTimestamp, Refused, Renderer, RouteNames, Sighting, SightingKey,
+    Target, Verdict, Window, WindowState, decide_part,
 };
 use oncegate::identity::{Deriver, Recipe};
 use proptest::prelude::*;
@@ -40,6 +40,7 @@ fn record<'a>(offset: i64, payload: Option<&'a [u8]>, headers: &'a [Header<'a>])
 fn policy() -> Policy {
     Policy {
         window: Window { span_micros: None, future_micros_max: i64::MAX },
+        conflict: ConflictPolicy::Quarantine,
         clean_bytes_max: 100_000,
         keep_timestamp: true,
     }
@@ -64,13 +65,20 @@ impl Gate {
 
     fn batch(&mut self, collected: &Collected, refused: Option<Refused>) -> Part {
         let records = collected.waiting(usize::MAX);
-        let lookups = Lookups::of(collected, &records);
-        let found: Vec<_> = lookups.keys.iter().map(|key| self.store.get(key).copied()).collect();
+        let lookups = Lookups::of(collected, &records, &self.progress.window);
+        let look_up = |keys: &[SightingKey]| -> Vec<_> {
+            keys.iter().map(|key| self.store.get(key).copied()).collect()
+        };
+        let found = look_up(&lookups.keys);
+        let corrections = lookups.corrections(collected, &records, &found, self.policy.conflict);
+        let corrections_found = look_up(&corrections.keys);
         let case = Case {
             collected,
             records,
             lookups: &lookups,
             found: &found,
+            corrections: &corrections,
+            corrections_found: &corrections_found,
             from: self.next,
             incarnation: Incarnation(1),
             before: &self.progress,

@@ -51,6 +51,8 @@ fn part(firsts: Vec<FirstSighting>, absorbed: Vec<SightingKey>) -> Part {
         after: Progress { decided_to: 5_000_000, ..before.clone() },
         before,
         changed: Vec::new(),
+        corrections: firsts.iter().take(3).copied().collect(),
+        conflicts: firsts.iter().skip(2).take(4).copied().collect(),
         firsts,
         absorbed,
         cut: None,
@@ -88,6 +90,8 @@ proptest! {
         prop_assert_eq!(entry.hash, encoded.hash);
         prop_assert_eq!(&entry.header, &encoded.header);
         prop_assert!(unpack_firsts(&entry.rows.firsts, entry.base()).eq(part.firsts));
+        prop_assert!(unpack_firsts(&entry.rows.corrections, entry.base()).eq(part.corrections));
+        prop_assert!(unpack_firsts(&entry.rows.conflicts, entry.base()).eq(part.conflicts));
         prop_assert!(unpack_absorbed(&entry.rows.absorbed).eq(part.absorbed));
         let next = position.head().follow(&entry).unwrap();
         prop_assert_eq!(next, ChainHead { number: 2, hash: entry.hash });

@@ -62,7 +62,7 @@ const WALLS: &[Wall] = &[
     },
     Wall {
         room: "settings",
-        may_name: &["identity", "kafka"],
+        may_name: &["identity", "gate", "kafka"],
         must_not_say: &["rdkafka", "rocksdb", "tokio", "axum", "tracing", "println", "eprintln"],
     },
     Wall {

@@ -4,7 +4,7 @@
 use super::reason::Reason;
 use super::record::{Header, RawRecord, RecordTimestamp};
 use super::sighting::{EventMicros, SightingKey};
-use crate::identity::{ContentDigest, Deriver, EventKey, ItemSpan};
+use crate::identity::{ContentDigest, Deriver, EventKey, Granularity, ItemSpan};
 use sha2::{Digest, Sha256};
 use std::ops::Range;
 
@@ -22,6 +22,8 @@ struct StoredRecord {
     payload: Option<Span>,
     headers: Span,
     events: Span,
+    /// Whether its events are its items.
+    itemized: bool,
 }
 
 /// An event of a collected record, or why there is none.
@@ -38,6 +40,8 @@ pub enum Keyed {
         prefix: Span,
         /// `items` granularity: where the element stands in the payload.
         item: Option<ItemSpan>,
+        /// Its number among equal items of the record, where the recipe numbers them.
+        occurrence: Option<u32>,
     },
     /// It could not be keyed.
     Rejected {
@@ -53,7 +57,7 @@ impl Keyed {
     pub fn sighting_key(&self) -> Option<SightingKey> {
         match self {
             Keyed::Event { key, event_micros, .. } => {
-                Some(SightingKey { event_micros: event_micros.unwrap_or(0), key: *key })
+                Some(SightingKey::of_event(*key, *event_micros))
             }
             Keyed::Rejected { .. } => None,
         }
@@ -137,7 +141,7 @@ impl Collected {
             self.headers.push(StoredHeader { name, value });
         }
         let events_from = self.events.len();
-        self.derive(record.payload, deriver);
+        let itemized = self.derive(record.payload, deriver);
         self.records.push(StoredRecord {
             offset: record.offset,
             timestamp: record.timestamp,
@@ -145,6 +149,7 @@ impl Collected {
             payload,
             headers: headers_from..self.headers.len(),
             events: events_from..self.events.len(),
+            itemized,
         });
     }
 
@@ -154,17 +159,22 @@ impl Collected {
         from..self.bytes.len()
     }
 
-    fn derive(&mut self, payload: Option<&[u8]>, deriver: &mut Deriver) {
+    /// Derives the events of a record; whether they are its items.
+    fn derive(&mut self, payload: Option<&[u8]>, deriver: &mut Deriver) -> bool {
         let Some(payload) = payload else {
             let detail = ": a null value (tombstone) holds no event".into();
             self.events.push(Keyed::Rejected { reason: Reason::Tombstone, detail });
-            return;
+            return false;
         };
+        let by_items = deriver.recipe().granularity() == Granularity::Items;
         match deriver.derive(payload) {
-            Err(rejection) => self.events.push(Keyed::Rejected {
-                reason: Reason::Identity(rejection.reason),
-                detail: rejection.to_string().into(),
-            }),
+            Err(rejection) => {
+                self.events.push(Keyed::Rejected {
+                    reason: Reason::Identity(rejection.reason),
+                    detail: rejection.to_string().into(),
+                });
+                false
+            }
             Ok(events) => {
                 for event in events.iter() {
                     let keyed = match event {
@@ -177,6 +187,7 @@ impl Collected {
                                 event_micros: event.event_time_micros,
                                 prefix: from..self.bytes.len(),
                                 item: event.item,
+                                occurrence: event.occurrence,
                             }
                         }
                         Err(rejection) => Keyed::Rejected {
@@ -186,6 +197,7 @@ impl Collected {
                     };
                     self.events.push(keyed);
                 }
+                by_items
             }
         }
     }
@@ -229,6 +241,12 @@ impl Collected {
             return 0..0;
         }
         self.records[records.start].events.start..self.records[records.end - 1].events.end
+    }
+
+    /// Whether a record's events are its items: not where the record is one event, nor where it
+    /// was rejected as a whole.
+    pub fn is_itemized(&self, record: usize) -> bool {
+        self.records[record].itemized
     }
 
     /// An event by index.

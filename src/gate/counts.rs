@@ -33,6 +33,9 @@ impl Counts {
             Verdict::First => self.first += 1,
             Verdict::Duplicate => self.duplicate += 1,
             Verdict::Replayed => self.replayed += 1,
+            Verdict::Correction => self.correction += 1,
+            Verdict::ConflictAbsorbed => self.conflict += 1,
+            Verdict::Admitted => self.admitted += 1,
             Verdict::Conflict => self.add_quarantined(super::reason::Reason::Conflict.as_str()),
             Verdict::Rejected(reason) => self.add_quarantined(reason.as_str()),
         }

@@ -6,6 +6,9 @@
 pub mod batch;
 pub mod collected;
 pub mod counts;
+pub mod deciding;
+mod headers;
+pub mod lookups;
 pub mod output;
 pub mod reason;
 pub mod record;
@@ -13,15 +16,14 @@ pub mod sighting;
 pub mod verdict;
 pub mod window;
 
-pub use batch::{
-    Case, FirstSighting, Incarnation, Lookups, Outcome, Part, Policy, Progress, Refused,
-    decide_part,
-};
+pub use batch::{Case, FirstSighting, Incarnation, Outcome, Part, Policy, Progress, Refused};
 pub use collected::Collected;
 pub use counts::Counts;
+pub use deciding::{decide_part, unwritable};
+pub use lookups::{CorrectionLookups, Lookups};
 pub use output::{OutputRecord, Renderer, RouteNames, Target};
 pub use reason::Reason;
 pub use record::{Header, RawRecord, RecordTimestamp};
 pub use sighting::{EventMicros, Sighting, SightingKey};
-pub use verdict::Verdict;
+pub use verdict::{ConflictPolicy, Verdict};
 pub use window::{Window, WindowState};

@@ -3,11 +3,15 @@
 
 use super::batch::{Outcome, Part};
 use super::collected::{Collected, Keyed};
+use super::headers::{OwnHeaders, with_headers};
 use super::reason::Reason;
 use super::record::{Header, RecordTimestamp};
+use super::sighting::Sighting;
 use super::verdict::Verdict;
 use crate::identity::ItemSpan;
-use std::fmt::Write;
+use std::fmt::{Display, Write};
+
+pub use super::headers::Hex;
 
 /// Which of the route's topics a record is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -43,20 +47,35 @@ pub struct OutputRecord<'a> {
 pub const OWN_PREFIX: &str = "oncegate-";
 /// Incoming headers of that kind are kept under this prefix.
 pub const RAW_PREFIX: &str = "oncegate-raw-";
-/// Bytes that the record format and our own headers may add to key, value and raw headers:
-/// record batch header (61), record framing (40), and at most 600 for the own headers' fixed text.
-const FRAMING_BYTES: usize = 701;
+/// Bytes that the record format and our own headers may add to key, value, raw headers and the
+/// key's prefix: record batch header (61), record framing (40), and at most 1,400 for our own
+/// headers, with two names of topics of the greatest length.
+const FRAMING_BYTES: usize = 1501;
 /// How much of a record that fits nowhere is kept.
 const HEAD_BYTES: usize = 1024;
 
-/// Upper bound of a clean record's size in bytes before compression, the length of the route's
-/// and topic's names aside.
-pub fn clean_bytes(collected: &Collected, record: usize) -> usize {
+/// Upper bound of the size of an event's clean record in bytes before compression.
+pub fn clean_bytes(collected: &Collected, record: usize, event: usize) -> usize {
+    let whole = copy_bytes(collected, record, collected.event(event));
+    match collected.event(event) {
+        Keyed::Event { item: Some(span), .. } => {
+            whole.saturating_sub(span.array.len()) + span.element.len() + 2
+        }
+        _ => whole,
+    }
+}
+
+/// The same of a copy with the whole raw value.
+fn copy_bytes(collected: &Collected, record: usize, event: &Keyed) -> usize {
     let len = |bytes: Option<&[u8]>| bytes.map_or(0, <[u8]>::len);
     let headers: usize = (collected.headers(record))
-        .map(|header| header.name.len() + len(header.value) + RAW_PREFIX.len() + 10)
+        .map(|header| header.name.len() * 2 + len(header.value) + RAW_PREFIX.len() + 15)
         .sum();
-    len(collected.key(record)) + len(collected.payload(record)) + headers + FRAMING_BYTES
+    let told = match event {
+        Keyed::Event { prefix, .. } => prefix.len(),
+        Keyed::Rejected { detail, .. } => detail.len(),
+    };
+    len(collected.key(record)) + len(collected.payload(record)) + headers + told + FRAMING_BYTES
 }
 
 /// Writes the output records of parts; keeps its buffers from record to record.
@@ -110,9 +129,9 @@ impl Renderer {
         let mut outcomes = part.outcomes.iter();
         for record in part.records.clone() {
             let events = collected.events_of(record);
-            let several = events.len() > 1;
+            let itemized = collected.is_itemized(record);
             for (item, (event, outcome)) in events.zip(&mut outcomes).enumerate() {
-                let at = At { record, item: several.then_some(item) };
+                let at = At { record, item: itemized.then_some(item as u32) };
                 self.event(collected, &at, (collected.event(event), outcome), sink)?;
             }
         }
@@ -127,15 +146,48 @@ impl Renderer {
         sink: &mut dyn FnMut(&OutputRecord<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         match outcome.verdict {
-            Verdict::First => self.clean(collected, at, event, sink),
-            Verdict::Duplicate => self.audit(collected, at, (event, outcome), sink),
+            Verdict::First => self.clean(collected, at, event, Letting::First, sink),
+            Verdict::Duplicate | Verdict::ConflictAbsorbed => {
+                self.audit(collected, at, (event, outcome), None, sink)
+            }
+            Verdict::Correction => {
+                let Some(first) = outcome.sighting else { return Ok(()) };
+                self.clean(collected, at, event, Letting::Correction(first), sink)?;
+                self.audit(collected, at, (event, outcome), None, sink)
+            }
             Verdict::Conflict => {
-                self.audit(collected, at, (event, outcome), sink)?;
+                self.audit(collected, at, (event, outcome), None, sink)?;
                 self.quarantine(collected, at, (event, Reason::Conflict), sink)
             }
             Verdict::Rejected(reason) => self.quarantine(collected, at, (event, reason), sink),
-            Verdict::Replayed => Ok(()),
+            // An admitted event is no part's: see `render_admitted`.
+            Verdict::Replayed | Verdict::Admitted => Ok(()),
         }
+    }
+
+    /// Gives `sink` the clean and the audit record of a late event that a person lets through with
+    /// the journal entry of this number. `record` is the quarantined raw record, `item` the event
+    /// within it.
+    pub fn render_admitted<E>(
+        &mut self,
+        collected: &Collected,
+        (record, item): (usize, u32),
+        entry_number: u64,
+        sink: &mut dyn FnMut(&OutputRecord<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let Some(event) = collected.events_of(record).nth(item as usize) else { return Ok(()) };
+        let event = collected.event(event);
+        let Keyed::Event { digest, .. } = event else { return Ok(()) };
+        let sighting = Sighting {
+            digest: *digest,
+            first_offset: collected.offset(record),
+            first_item: item,
+            load_count: 1,
+        };
+        let outcome = Outcome { verdict: Verdict::Admitted, sighting: Some(sighting) };
+        let at = At { record, item: collected.is_itemized(record).then_some(item) };
+        self.clean(collected, &at, event, Letting::Admitted(entry_number), sink)?;
+        self.audit(collected, &at, (event, &outcome), Some(entry_number), sink)
     }
 
     fn clean<E>(
@@ -143,9 +195,10 @@ impl Renderer {
         collected: &Collected,
         at: &At,
         event: &Keyed,
+        letting: Letting,
         sink: &mut dyn FnMut(&OutputRecord<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let Keyed::Event { key, digest, prefix, item, .. } = event else {
+        let Keyed::Event { key, digest, prefix, item, occurrence, .. } = event else {
             return Ok(());
         };
         self.text.clear();
@@ -155,9 +208,24 @@ impl Renderer {
             format_args!("{}{}", collected.prefix(prefix), Hex(key.as_bytes())),
         );
         own.add("oncegate-digest", format_args!("{}", Hex(digest.as_bytes())));
-        own.add("oncegate-source", format_args!("{}", at.source(&self.raw_topic, collected)));
+        own.add(
+            "oncegate-source",
+            format_args!("{}", at.place(collected).source(&self.raw_topic, collected.partition())),
+        );
         own.add("oncegate-recipe", format_args!("{}", self.recipe));
         own.add("oncegate-route", format_args!("{}", self.route));
+        if let Some(number) = occurrence.filter(|number| *number > 1) {
+            own.add("oncegate-occurrence", format_args!("{number}"));
+        }
+        match letting {
+            Letting::First => {}
+            Letting::Correction(first) => {
+                let first = at.other(first.first_offset, first.first_item);
+                let source = first.source(&self.raw_topic, collected.partition());
+                own.add("oncegate-corrects", format_args!("{source}"));
+            }
+            Letting::Admitted(entry) => own.add("oncegate-admitted", format_args!("{entry}")),
+        }
         let own = own.finish();
         let payload = collected.payload(at.record);
         let payload = match (item, payload) {
@@ -188,13 +256,16 @@ impl Renderer {
         sink: &mut dyn FnMut(&OutputRecord<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let whole = self.cut != Some(collected.offset(at.record))
-            && clean_bytes(collected, at.record) <= self.quarantine_bytes_max;
+            && copy_bytes(collected, at.record, event) <= self.quarantine_bytes_max;
         self.text.clear();
         let mut own = OwnHeaders::new(&mut self.text);
         own.add("oncegate-reason", format_args!("{}", reason.as_str()));
         match event {
             Keyed::Rejected { detail, .. } => own.add("oncegate-detail", format_args!("{detail}")),
-            Keyed::Event { key, digest, prefix, .. } => {
+            Keyed::Event { key, digest, prefix, occurrence, .. } => {
+                if let Some(number) = occurrence.filter(|number| *number > 1) {
+                    own.add("oncegate-occurrence", format_args!("{number}"));
+                }
                 own.add(
                     "oncegate-key",
                     format_args!("{}{}", collected.prefix(prefix), Hex(key.as_bytes())),
@@ -202,7 +273,10 @@ impl Renderer {
                 own.add("oncegate-digest", format_args!("{}", Hex(digest.as_bytes())));
             }
         }
-        own.add("oncegate-source", format_args!("{}", at.source(&self.raw_topic, collected)));
+        own.add(
+            "oncegate-source",
+            format_args!("{}", at.place(collected).source(&self.raw_topic, collected.partition())),
+        );
         if let Some(ms) = collected.timestamp(at.record).ms() {
             let kind = match collected.timestamp(at.record) {
                 RecordTimestamp::LogAppendTimeMs(_) => "LogAppendTime",
@@ -240,6 +314,7 @@ impl Renderer {
         collected: &Collected,
         at: &At,
         (event, outcome): (&Keyed, &Outcome),
+        entry: Option<u64>,
         sink: &mut dyn FnMut(&OutputRecord<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let (Keyed::Event { key, event_micros, .. }, Some(sighting)) = (event, outcome.sighting)
@@ -251,7 +326,7 @@ impl Renderer {
         // and Kafka allows only letters, digits, '.', '_' and '-' in one.
         let _ = write!(
             self.text,
-            r#"{{"key":"{}","verdict":"{}","load_count":{},"first":{{"topic":"{topic}","partition":{partition},"offset":{},"item":{}}},"this":{{"topic":"{topic}","partition":{partition},"offset":{},"item":{}}},"event_micros":{}}}"#,
+            r#"{{"key":"{}","verdict":"{}","load_count":{},"first":{{"topic":"{topic}","partition":{partition},"offset":{},"item":{}}},"this":{{"topic":"{topic}","partition":{partition},"offset":{},"item":{}}},"event_micros":{}"#,
             Hex(key.as_bytes()),
             outcome.verdict.as_str(),
             sighting.load_count,
@@ -263,6 +338,10 @@ impl Renderer {
             topic = self.raw_topic,
             partition = collected.partition(),
         );
+        let _ = match entry {
+            Some(entry) => write!(self.text, r#","entry":{entry}}}"#),
+            None => write!(self.text, "}}"),
+        };
         sink(&OutputRecord {
             target: Target::Audit,
             partition: collected.partition(),
@@ -274,129 +353,49 @@ impl Renderer {
     }
 }
 
-/// Which event of which collected record.
+/// Why an event is let through.
+#[derive(Clone, Copy)]
+enum Letting {
+    First,
+    /// As a correction of this one.
+    Correction(Sighting),
+    /// By a person, with the journal entry of this number.
+    Admitted(u64),
+}
+
+/// Which event of which collected record; an item where the record is a list of events.
 struct At {
     record: usize,
-    item: Option<usize>,
+    item: Option<u32>,
 }
 
 impl At {
-    fn source<'a>(
-        &'a self,
-        topic: &'a str,
-        collected: &'a Collected,
-    ) -> impl std::fmt::Display + 'a {
+    fn place(&self, collected: &Collected) -> Place {
+        Place { offset: collected.offset(self.record), item: self.item }
+    }
+
+    /// Another delivery of the event. All of a route's records have one granularity.
+    fn other(&self, offset: i64, item: u32) -> Place {
+        Place { offset, item: self.item.map(|_| item) }
+    }
+}
+
+/// A place in the raw partition.
+struct Place {
+    offset: i64,
+    item: Option<u32>,
+}
+
+impl Place {
+    /// `topic/partition/offset`, and `/item` where the record is a list of events.
+    fn source(&self, topic: &str, partition: i32) -> impl Display {
         std::fmt::from_fn(move |f| {
-            let (partition, offset) = (collected.partition(), collected.offset(self.record));
-            write!(f, "{topic}/{partition}/{offset}")?;
+            write!(f, "{topic}/{partition}/{}", self.offset)?;
             match self.item {
                 Some(item) => write!(f, "/{item}"),
                 None => Ok(()),
             }
         })
-    }
-}
-
-/// Lower-case hexadecimal digits.
-pub struct Hex<'a>(pub &'a [u8]);
-
-impl std::fmt::Display for Hex<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        let mut text = [0u8; 64];
-        for chunk in self.0.chunks(32) {
-            for (nth, byte) in chunk.iter().enumerate() {
-                text[2 * nth] = DIGITS[usize::from(byte >> 4)];
-                text[2 * nth + 1] = DIGITS[usize::from(byte & 15)];
-            }
-            // Hexadecimal digits are ASCII.
-            f.write_str(std::str::from_utf8(&text[..2 * chunk.len()]).unwrap_or_default())?;
-        }
-        Ok(())
-    }
-}
-
-const OWN_HEADERS_MAX: usize = 8;
-
-/// oncegate's own headers of one record: texts in one buffer, names with their ends.
-struct OwnHeaders<'a> {
-    text: &'a mut String,
-    ends: [(&'static str, usize); OWN_HEADERS_MAX],
-    len: usize,
-}
-
-impl<'a> OwnHeaders<'a> {
-    fn new(text: &'a mut String) -> OwnHeaders<'a> {
-        OwnHeaders { text, ends: [("", 0); OWN_HEADERS_MAX], len: 0 }
-    }
-
-    fn add(&mut self, name: &'static str, value: std::fmt::Arguments<'_>) {
-        // Writing to a `String` does not fail.
-        let _ = self.text.write_fmt(value);
-        self.ends[self.len] = (name, self.text.len());
-        self.len += 1;
-    }
-
-    fn finish(self) -> FinishedHeaders<'a> {
-        FinishedHeaders { text: self.text, ends: self.ends, len: self.len }
-    }
-}
-
-struct FinishedHeaders<'a> {
-    text: &'a str,
-    ends: [(&'static str, usize); OWN_HEADERS_MAX],
-    len: usize,
-}
-
-impl<'a> FinishedHeaders<'a> {
-    fn each(&self) -> impl Iterator<Item = Header<'a>> {
-        let mut from = 0;
-        self.ends[..self.len].iter().map(move |(name, end)| {
-            let value = &self.text.as_bytes()[from..*end];
-            from = *end;
-            Header { name: name.as_bytes(), value: Some(value) }
-        })
-    }
-
-    fn headers(&self) -> Vec<Header<'a>> {
-        self.each().collect()
-    }
-}
-
-/// Puts the raw headers before our own, renames those that would pass for ours, and sends.
-fn with_headers<E>(
-    collected: &Collected,
-    record: usize,
-    own: &FinishedHeaders<'_>,
-    output: OutputRecord<'_>,
-    sink: &mut dyn FnMut(&OutputRecord<'_>) -> Result<(), E>,
-) -> Result<(), E> {
-    const NO_HEADER: Header<'static> = Header { name: b"", value: None };
-    let raw = collected.headers(record);
-    if raw.len() == 0 {
-        let mut headers = [NO_HEADER; OWN_HEADERS_MAX];
-        let mut len = 0;
-        for header in own.each() {
-            headers[len] = header;
-            len += 1;
-        }
-        return sink(&OutputRecord { headers: &headers[..len], ..output });
-    }
-    let names: Vec<Option<String>> = raw.map(|header| kept_name(header.name)).collect();
-    let renamed = collected.headers(record).zip(&names).map(|(header, name)| Header {
-        name: name.as_deref().map_or(header.name, str::as_bytes),
-        value: header.value,
-    });
-    let headers: Vec<Header<'_>> = renamed.chain(own.each()).collect();
-    sink(&OutputRecord { headers: &headers, ..output })
-}
-
-/// The name under which a raw header is kept, where it is not its own: one that would pass for
-/// ours, and one that is not UTF-8 (then its bytes in hexadecimal digits).
-fn kept_name(name: &[u8]) -> Option<String> {
-    match std::str::from_utf8(name) {
-        Ok(name) => name.strip_prefix(OWN_PREFIX).map(|rest| format!("{RAW_PREFIX}{rest}")),
-        Err(_) => Some(format!("{RAW_PREFIX}name-{}", hex::encode(name))),
     }
 }
 

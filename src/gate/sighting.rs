@@ -2,6 +2,7 @@
 //! Must not be in here: how or where it is remembered.
 
 use crate::identity::{ContentDigest, EventKey};
+use sha2::{Digest, Sha256};
 
 /// Microseconds since 1970-01-01T00:00:00Z, by the event's own time.
 pub type EventMicros = i64;
@@ -17,6 +18,36 @@ pub struct SightingKey {
     pub event_micros: EventMicros,
     /// SHA-256 over the canonical identity.
     pub key: EventKey,
+}
+
+impl SightingKey {
+    /// Where the sighting of an event stands.
+    pub fn of_event(key: EventKey, event_micros: Option<EventMicros>) -> SightingKey {
+        SightingKey { event_micros: event_micros.unwrap_or(0), key }
+    }
+
+    /// Where the sighting of a late event stands that a person let through: beyond every horizon,
+    /// so that it is never forgotten.
+    pub fn kept(key: EventKey) -> SightingKey {
+        SightingKey { event_micros: EventMicros::MAX, key }
+    }
+
+    /// Whether this is the place of an admitted event.
+    pub fn is_kept(&self) -> bool {
+        self.event_micros == EventMicros::MAX
+    }
+
+    /// Where the sighting of a correction stands: other content of the event that stands at
+    /// `self`. It has the first one's event time, so both are forgotten together.
+    pub fn of_correction(&self, digest: &ContentDigest) -> SightingKey {
+        let mut hasher = Sha256::new();
+        hasher.update(self.key.as_bytes());
+        hasher.update(digest.as_bytes());
+        SightingKey {
+            event_micros: self.event_micros,
+            key: EventKey::new(hasher.finalize().into()),
+        }
+    }
 }
 
 /// The memory of one event: what its first delivery was, and how often it came.

@@ -6,6 +6,33 @@ use super::sighting::{EventMicros, Sighting};
 use super::window::{Placement, Window, WindowState};
 use crate::identity::ContentDigest;
 
+/// What a route does with an event whose key is known and whose content is another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ConflictPolicy {
+    /// It waits in quarantine for a person.
+    #[default]
+    Quarantine,
+    /// It is absorbed and told in the audit topic.
+    Absorb,
+    /// It is let through as a correction of the first, once for each content.
+    Correction,
+}
+
+impl ConflictPolicy {
+    /// Every policy.
+    pub const ALL: [ConflictPolicy; 3] =
+        [ConflictPolicy::Quarantine, ConflictPolicy::Absorb, ConflictPolicy::Correction];
+
+    /// The name used in the settings.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            ConflictPolicy::Quarantine => "quarantine",
+            ConflictPolicy::Absorb => "absorb",
+            ConflictPolicy::Correction => "correction",
+        }
+    }
+}
+
 /// What becomes of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -13,12 +40,18 @@ pub enum Verdict {
     First,
     /// Seen with the same content: absorbed.
     Duplicate,
+    /// Seen with other content, this content being new: let through as a correction.
+    Correction,
     /// Seen with other content: quarantined.
     Conflict,
+    /// Seen with other content: absorbed, as the route's policy says.
+    ConflictAbsorbed,
     /// Decided in an earlier pass over the same offset and by now too old to look up: absorbed.
     Replayed,
     /// Quarantined for a reason from the closed list.
     Rejected(Reason),
+    /// Quarantined as late before, and let through by a person. No gate decides so.
+    Admitted,
 }
 
 impl Verdict {
@@ -27,11 +60,29 @@ impl Verdict {
         match self {
             Verdict::First => "first",
             Verdict::Duplicate => "duplicate",
-            Verdict::Conflict => "conflict",
+            Verdict::Correction => "correction",
+            Verdict::Conflict | Verdict::ConflictAbsorbed => "conflict",
             Verdict::Replayed => "replayed",
             Verdict::Rejected(_) => "rejected",
+            Verdict::Admitted => "admitted",
         }
     }
+}
+
+/// What is remembered of an event.
+#[derive(Clone, Copy, Debug)]
+pub enum Known<'a> {
+    /// Nothing.
+    Nothing,
+    /// The first delivery, at its event time.
+    First {
+        /// Its sighting.
+        sighting: &'a Sighting,
+        /// Whether the content in question was let through as a correction of it.
+        corrected: bool,
+    },
+    /// A late event that a person let through; the store keeps it for ever.
+    Admitted(&'a Sighting),
 }
 
 /// What is known of one event when its verdict is due.
@@ -46,63 +97,46 @@ pub struct Question<'a> {
     /// Whether an earlier pass has decided the record at this offset.
     pub decided_before: bool,
     /// What is remembered of its key.
-    pub sighting: Option<&'a Sighting>,
+    pub known: Known<'a>,
 }
 
 /// Decides one event.
-pub fn decide(question: &Question<'_>, window: &Window, state: &WindowState) -> Verdict {
+pub fn decide(
+    question: &Question<'_>,
+    (window, conflict): (&Window, ConflictPolicy),
+    state: &WindowState,
+) -> Verdict {
     if let Some(event) = question.event_micros {
         match state.place(window, event, question.arrival_ms) {
-            Placement::Late if question.decided_before => return Verdict::Replayed,
-            Placement::Late => return Verdict::Rejected(Reason::Late),
+            Placement::Late => return decide_late(question, conflict),
             Placement::Future => return Verdict::Rejected(Reason::Future),
             Placement::Inside => {}
         }
     }
-    match question.sighting {
-        None => Verdict::First,
-        Some(sighting) if sighting.digest == question.digest => Verdict::Duplicate,
-        Some(_) => Verdict::Conflict,
+    match question.known {
+        // Only what is late can have been admitted, and a horizon never falls.
+        Known::Nothing | Known::Admitted(_) => Verdict::First,
+        Known::First { sighting, .. } if sighting.digest == question.digest => Verdict::Duplicate,
+        Known::First { corrected, .. } => match conflict {
+            ConflictPolicy::Quarantine => Verdict::Conflict,
+            ConflictPolicy::Absorb => Verdict::ConflictAbsorbed,
+            ConflictPolicy::Correction if corrected => Verdict::Duplicate,
+            ConflictPolicy::Correction => Verdict::Correction,
+        },
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const HOUR: i64 = 3_600_000_000;
-    const WINDOW: Window = Window { span_micros: Some(HOUR), future_micros_max: 0 };
-    const DIGEST: ContentDigest = ContentDigest::new([1; 16]);
-    const OTHER: ContentDigest = ContentDigest::new([2; 16]);
-
-    fn question(event_micros: i64, sighting: Option<&Sighting>) -> Question<'_> {
-        Question {
-            event_micros: Some(event_micros),
-            digest: DIGEST,
-            arrival_ms: Some(20 * HOUR / 1000),
-            decided_before: false,
-            sighting,
-        }
+/// Below the horizon the store may have forgotten, but for what a person has admitted.
+fn decide_late(question: &Question<'_>, conflict: ConflictPolicy) -> Verdict {
+    if question.decided_before {
+        return Verdict::Replayed;
     }
-
-    #[test]
-    fn every_verdict_has_its_cause() {
-        let state = WindowState::EMPTY.after(&WINDOW, 10 * HOUR);
-        let same = Sighting { digest: DIGEST, first_offset: 0, first_item: 0, load_count: 1 };
-        let other = Sighting { digest: OTHER, ..same };
-        let cases = [
-            (question(10 * HOUR, None), Verdict::First),
-            (question(10 * HOUR, Some(&same)), Verdict::Duplicate),
-            (question(10 * HOUR, Some(&other)), Verdict::Conflict),
-            (question(8 * HOUR, None), Verdict::Rejected(Reason::Late)),
-            (question(8 * HOUR, Some(&same)), Verdict::Rejected(Reason::Late)),
-            (question(21 * HOUR, None), Verdict::Rejected(Reason::Future)),
-            (Question { decided_before: true, ..question(8 * HOUR, None) }, Verdict::Replayed),
-            (Question { decided_before: true, ..question(10 * HOUR, None) }, Verdict::First),
-            (Question { event_micros: None, ..question(0, None) }, Verdict::First),
-        ];
-        for (question, expected) in cases {
-            assert_eq!(decide(&question, &WINDOW, &state), expected, "{question:?}");
-        }
+    match (question.known, conflict) {
+        (Known::Admitted(sighting), _) if sighting.digest == question.digest => Verdict::Duplicate,
+        (Known::Admitted(_), ConflictPolicy::Quarantine) => Verdict::Conflict,
+        (Known::Admitted(_), ConflictPolicy::Absorb) => Verdict::ConflictAbsorbed,
+        // A correction obeys the window as a first does.
+        (Known::Admitted(_), ConflictPolicy::Correction)
+        | (Known::Nothing | Known::First { .. }, _) => Verdict::Rejected(Reason::Late),
     }
 }

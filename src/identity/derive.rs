@@ -61,6 +61,8 @@ pub(super) struct Scratch {
     pub item_spans: Vec<(u32, u32)>,
     pub prefixes: String,
     pub answers: Vec<Result<Derived, Rejection>>,
+    /// The number of the first of equal items.
+    pub first_occurrence: u32,
     /// Of each answer that is not a rejection, in granularity `items`.
     pub identities: Vec<Identity>,
     /// Where to note what is hashed, for a person who asks for it.
@@ -95,6 +97,21 @@ impl Deriver {
     /// bad, or, in granularity `record`, any item is. An array of items that is missing or empty
     /// is rejected as `empty` in either granularity: a record never vanishes.
     pub fn derive<'d>(&'d mut self, payload: &[u8]) -> Result<Events<'d>, Rejection> {
+        self.derive_numbered(payload, 1)
+    }
+
+    /// The same for a document that was reduced to one of equal items: it had the number
+    /// `occurrence` among them, which is part of its key where the recipe numbers equal items.
+    ///
+    /// # Errors
+    ///
+    /// As [`derive`](Deriver::derive).
+    pub fn derive_numbered<'d>(
+        &'d mut self,
+        payload: &[u8],
+        occurrence: u32,
+    ) -> Result<Events<'d>, Rejection> {
+        self.scratch.first_occurrence = occurrence;
         let Deriver { recipe, scratch } = self;
         Run { recipe, payload, s: scratch }.derive()?;
         Ok(Events { answers: &scratch.answers, prefixes: &scratch.prefixes })
@@ -286,6 +303,7 @@ impl Run<'_> {
                 &mut s.prefixes,
             ),
             item,
+            occurrence: None,
         }
     }
 }

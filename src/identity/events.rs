@@ -24,6 +24,7 @@ pub(crate) struct Derived {
     pub event_time_micros: Option<i64>,
     pub prefix: Range<usize>,
     pub item: Option<ItemSpan>,
+    pub occurrence: Option<u32>,
 }
 
 /// One event of a record.
@@ -40,6 +41,9 @@ pub struct Event<'d> {
     pub prefix: &'d str,
     /// Where the event lies in the payload, in granularity `items` only.
     pub item: Option<ItemSpan>,
+    /// Its number among equal items of the record, from 1; `None` where the recipe numbers none.
+    /// It is part of the key: see [`Deriver::derive_numbered`](super::Deriver::derive_numbered).
+    pub occurrence: Option<u32>,
 }
 
 /// Byte ranges in the payload: replacing `array` by `[`, the bytes of `element` and `]` gives a
@@ -75,6 +79,7 @@ impl<'d> Events<'d> {
                 event_time_micros: derived.event_time_micros,
                 prefix: &prefixes[derived.prefix.clone()],
                 item: derived.item.clone(),
+                occurrence: derived.occurrence,
             }),
         })
     }
@@ -95,6 +100,7 @@ impl fmt::Debug for Event<'_> {
             .field("digest", &self.digest)
             .field("event_time_micros", &self.event_time_micros)
             .field("item", &self.item)
+            .field("occurrence", &self.occurrence)
             .finish_non_exhaustive()
     }
 }

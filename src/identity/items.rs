@@ -182,13 +182,19 @@ impl Run<'_> {
         });
         let (mut number, mut before) = (0, None);
         for equal in &identities {
-            number = if before == Some(equal.identity) { number + 1 } else { 1 };
+            number =
+                if before == Some(equal.identity) { number + 1 } else { self.s.first_occurrence };
             before = Some(equal.identity);
             self.s.first_value = equal.first_value;
-            self.write_item_preimage(items, self.element(list, equal.index), Some(number));
+            self.write_item_preimage(
+                items,
+                self.element(list, equal.index),
+                Some(i64::from(number)),
+            );
             self.trace_occurrence(equal.index);
             if let Ok(derived) = &mut self.s.answers[equal.index] {
                 derived.key = EventKey::new(Sha256::digest(&self.s.preimage).into());
+                derived.occurrence = Some(number);
             }
         }
         self.s.identities = identities;

@@ -72,6 +72,9 @@ impl Metrics {
         events("first", counts.first);
         events("duplicate", counts.duplicate);
         events("replayed", counts.replayed);
+        events("correction", counts.correction);
+        // Conflicts that the route quarantines stand under the same name among the reasons.
+        events("conflict", counts.conflict);
         for (reason, count) in &counts.quarantined {
             events(reason, *count);
         }

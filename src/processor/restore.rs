@@ -395,7 +395,8 @@ fn take_record<S: PartitionStore>(
     head.follow(&entry).map_err(|error| ReadHalt::Entry(error, entry_offset))?;
     let receipt = Receipt::of_journal(&entry, (entry_offset, offset + 1));
     store.restore(&receipt, &entry).map_err(ReadHalt::Store)?;
-    Ok(Some((entry.rows.firsts.len() / crate::journal::packed::FIRST_BYTES) as u64))
+    let bytes = entry.rows.firsts.len() + entry.rows.corrections.len();
+    Ok(Some((bytes / crate::journal::packed::FIRST_BYTES) as u64))
 }
 
 enum Compared {

@@ -118,14 +118,22 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
             return Ok(None);
         }
         let Some(position) = &open.position else { return Ok(None) };
-        let lookups = Lookups::of(&task.collected, &records);
+        let lookups = Lookups::of(&task.collected, &records, &open.progress.window);
         self.found.clear();
         open.store.look_up(&lookups.keys, &mut self.found)?;
+        let conflict = self.route.policy.conflict;
+        let corrections = lookups.corrections(&task.collected, &records, &self.found, conflict);
+        let mut corrections_found = Vec::new();
+        if !corrections.keys.is_empty() {
+            open.store.look_up(&corrections.keys, &mut corrections_found)?;
+        }
         let case = Case {
             collected: &task.collected,
             records,
             lookups: &lookups,
             found: &self.found,
+            corrections: &corrections,
+            corrections_found: &corrections_found,
             from: task.committed_next,
             incarnation,
             before: &open.progress,

@@ -2,6 +2,7 @@
 //! Must not be in here: reading, defaults, or rules; they stand in `load` and `route`.
 
 use super::properties::ClientProperties;
+use crate::gate::ConflictPolicy;
 use crate::identity::Recipe;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -67,6 +68,8 @@ pub struct RouteSettings {
     /// How far an event's time may lie beyond its arrival, in microseconds;
     /// [`UNBOUNDED_FUTURE_MICROS`] where nothing bounds it.
     pub future_micros_max: i64,
+    /// What becomes of an event whose key is known and whose content is another.
+    pub conflict: ConflictPolicy,
     /// Which timestamp counts as a record's arrival.
     pub arrival: Arrival,
     /// Whether clean records keep the raw timestamp; else they bear the time of sending.

@@ -8,6 +8,7 @@ use super::model::{Arrival, BatchSettings, RouteSettings, TopicRole, UNBOUNDED_F
 use super::quantity::{duration_text, micros};
 use super::suggest::did_you_mean;
 use super::topic_name::{route_name_fault, topic_name_fault};
+use crate::gate::ConflictPolicy;
 use crate::identity::Recipe;
 use std::ops::{Range, RangeInclusive};
 use std::path::Path;
@@ -56,7 +57,8 @@ pub fn read(mut section: Section<'_, '_>, group: &str, recipes_dir: &Path) -> Re
     let recipe = recipe(&mut section, recipes_dir);
     let bounds = bounds(&mut section, recipe.as_deref());
     section.choice("partitioning", &[("by-source", ())]);
-    section.choice("conflict", &[("quarantine", ())]);
+    let policies = ConflictPolicy::ALL.map(|policy| (policy.as_str(), policy));
+    let conflict = section.choice("conflict", &policies).map(Spanned::into_inner);
     let timestamp = section.choice("timestamp", &[("raw", true), ("now", false)]);
     let keep_timestamp = timestamp.is_none_or(Spanned::into_inner);
     let workers = section.count("workers", 1..=WORKERS_MAX).unwrap_or(1);
@@ -80,6 +82,7 @@ pub fn read(mut section: Section<'_, '_>, group: &str, recipes_dir: &Path) -> Re
             recipe: recipe?,
             window_micros,
             future_micros_max,
+            conflict: conflict.unwrap_or_default(),
             arrival,
             keep_timestamp,
             workers: usize::try_from(workers).ok()?,

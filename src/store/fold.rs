@@ -1,14 +1,14 @@
 //! What an entry of the journal changes in a store.
 //! Must not be in here: reading or writing a store; the entry's checks against a position.
 
-use crate::gate::{Sighting, SightingKey};
-use crate::journal::Entry;
+use crate::gate::{FirstSighting, Sighting, SightingKey};
 use crate::journal::packed::{unpack_absorbed, unpack_firsts};
+use crate::journal::{Entry, pb};
 
 /// An entry's effects: sightings that it holds whole, and counts for sightings of earlier entries.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Fold {
-    /// First sightings with the absorptions that followed in the same entry; keys ascend.
+    /// First sightings and corrections, with the absorptions that followed in the same entry; keys ascend.
     pub firsts: Vec<(SightingKey, Sighting)>,
     /// Keys of earlier entries, ascending, each once.
     pub counted: Vec<SightingKey>,
@@ -19,18 +19,15 @@ pub(super) struct Fold {
 impl Fold {
     /// Reads an entry.
     pub fn of(entry: &Entry) -> Fold {
-        let mut firsts: Vec<(SightingKey, Sighting)> =
-            unpack_firsts(&entry.rows.firsts, entry.base())
-                .map(|first| {
-                    let sighting = Sighting {
-                        digest: first.digest,
-                        first_offset: first.offset,
-                        first_item: first.item,
-                        load_count: 1,
-                    };
-                    (first.key, sighting)
-                })
-                .collect();
+        let base = entry.base();
+        let admitted = entry.header.kind() == pb::EntryKind::Admit;
+        let firsts = unpack_firsts(&entry.rows.firsts, base).map(|first| {
+            let kept = admitted.then(|| SightingKey::kept(first.key.key));
+            (kept.unwrap_or(first.key), sighting_of(&first))
+        });
+        let corrections = unpack_firsts(&entry.rows.corrections, base)
+            .map(|other| (other.key.of_correction(&other.digest), sighting_of(&other)));
+        let mut firsts: Vec<(SightingKey, Sighting)> = firsts.chain(corrections).collect();
         // Stable: of two sightings of one key, which no gate writes, the earlier stays.
         firsts.sort_by_key(|(key, _)| *key);
         firsts.dedup_by_key(|(key, _)| *key);
@@ -64,6 +61,15 @@ impl Fold {
     }
 }
 
+fn sighting_of(first: &FirstSighting) -> Sighting {
+    Sighting {
+        digest: first.digest,
+        first_offset: first.offset,
+        first_item: first.item,
+        load_count: 1,
+    }
+}
+
 fn count_up(sighting: &mut Sighting, count: u32) {
     sighting.load_count = sighting.load_count.saturating_add(count);
 }
@@ -71,10 +77,8 @@ fn count_up(sighting: &mut Sighting, count: u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gate::FirstSighting;
     use crate::identity::{ContentDigest, EventKey};
     use crate::journal::packed::{Rows, pack_absorbed, pack_firsts};
-    use crate::journal::pb;
 
     fn key(n: u8) -> SightingKey {
         SightingKey { event_micros: i64::from(n % 3), key: EventKey::new([n; 32]) }

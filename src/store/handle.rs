@@ -35,12 +35,16 @@ impl OpenStore {
         self.property("rocksdb.cur-size-active-mem-table")
     }
 
+    /// Whether rows are on their way to files.
+    pub fn is_flushing(&self) -> bool {
+        self.property("rocksdb.num-immutable-mem-table") > 0
+    }
+
     /// Whether a flush can begin. Otherwise RocksDB waits within the call until older rows are
     /// written and files are merged: for ever, if merging fails for want of space.
     pub fn can_flush(&self) -> bool {
         let level0 = self.property("rocksdb.num-files-at-level0");
-        self.property("rocksdb.num-immutable-mem-table") == 0
-            && level0 + LEVEL0_FILES_MARGIN < u64::from(LEVEL0_FILES_MAX)
+        !self.is_flushing() && level0 + LEVEL0_FILES_MARGIN < u64::from(LEVEL0_FILES_MAX)
     }
 
     /// Writes rows to files; without `wait`, a background thread does it some time later.

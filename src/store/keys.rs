@@ -41,6 +41,16 @@ pub(super) fn key_row(key: &SightingKey) -> [u8; KEY_BYTES] {
     row
 }
 
+/// The lowest key that a sighting of this event time can have.
+pub(super) fn lowest_row(event_micros: EventMicros) -> [u8; KEY_BYTES] {
+    key_row(&SightingKey { event_micros, key: EventKey::new([0; 32]) })
+}
+
+/// Whether a row is a sighting of an event time below this one.
+pub(super) fn is_below(row: &[u8], horizon: EventMicros) -> bool {
+    row.len() == KEY_BYTES && row < &lowest_row(horizon)[..]
+}
+
 /// The value of a sighting's row.
 pub(super) fn sighting_row(sighting: &Sighting) -> [u8; SIGHTING_BYTES] {
     let mut row = [0; SIGHTING_BYTES];
@@ -108,6 +118,9 @@ mod tests {
         fn bytes_sort_as_keys_do(a in keys(), b in keys()) {
             prop_assert_eq!(a.cmp(&b), key_row(&a).cmp(&key_row(&b)));
             prop_assert!(key_row(&a)[..] < POSITION_KEY[..]);
+            prop_assert_eq!(is_below(&key_row(&a), b.event_micros), a.event_micros < b.event_micros);
+            prop_assert!(!is_below(&key_row(&SightingKey::kept(a.key)), b.event_micros));
+            prop_assert!(!is_below(&POSITION_KEY, b.event_micros));
         }
 
         #[test]

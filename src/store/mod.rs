@@ -12,6 +12,7 @@
 //! | --- | --- |
 //! | `keys` | the rows: how sightings and the position are written |
 //! | `fold` | what an entry of the journal changes |
+//! | `expiry` | how what lies below the horizon is forgotten |
 //! | `budget` | what all stores of the process may use together |
 //! | `options` | how RocksDB is set up |
 //! | `handle` | an open database |
@@ -23,6 +24,7 @@
 
 mod budget;
 mod error;
+mod expiry;
 mod fold;
 mod handle;
 mod keys;
@@ -55,6 +57,9 @@ pub struct StoreSize {
 
 /// The sightings of one partition. A simulation drives a model of it.
 ///
+/// A store may forget sightings of an event time below the horizon of its position, at any moment
+/// and without being asked: no look-up needs them. It never forgets others.
+///
 /// After an error of a write the store stays as it is and says the same error again until it is
 /// dropped and opened anew.
 pub trait PartitionStore: Send {
@@ -82,7 +87,8 @@ pub trait PartitionStore: Send {
         changed: &[(SightingKey, Sighting)],
     ) -> Result<(), StoreError>;
 
-    /// The same for an entry read from the journal: its first sightings are put, then each
+    /// The same for an entry read from the journal: its first sightings and corrections are put,
+    /// that of an admitted event where it is kept for ever, then each
     /// absorbed key counts up its sighting once an absorption. A key that the store does not know
     /// (expired, or before the beginning of a cut journal) is left out.
     ///

@@ -3,6 +3,7 @@
 //! database, so each option is set where it takes effect, and a test reads back what is in force.
 
 use super::budget::{Share, StoreBudget};
+use super::expiry::{Horizon, LeaveOutBelow};
 use rocksdb::{
     BlockBasedOptions, Cache, ColumnFamilyDescriptor, DBCompressionType,
     DEFAULT_COLUMN_FAMILY_NAME, Env, LogLevel, LruCacheOptions, Options, WriteBufferManager,
@@ -33,8 +34,9 @@ pub(super) const LEVEL0_FILES_MAX: u8 = 24;
 /// - RocksDB does not retry by itself after an error: the store is opened anew by its owner, and
 ///   retries in the background would hide the error.
 /// - Files are not rewritten for their age: the window decides when they go.
+/// - Blocks of files that are gone leave the cache, or it would fill with the history.
 const NAMED_OPTIONS: &str = "avoid_flush_during_shutdown=true;max_bgerror_resume_count=0;\
-                             ttl=0;periodic_compaction_seconds=0";
+                             ttl=0;periodic_compaction_seconds=0;uncache_aggressiveness=300";
 
 /// What all stores of the process share.
 pub(super) struct Engine {
@@ -102,8 +104,15 @@ impl Engine {
 
     /// The one column family, with its options. Sightings and position live in it together:
     /// separate families tear apart in a crash.
-    pub fn families(&self, share: Share) -> Result<[ColumnFamilyDescriptor; 1], rocksdb::Error> {
+    ///
+    /// Merges leave out what lies below `horizon`.
+    pub fn families(
+        &self,
+        share: Share,
+        horizon: Horizon,
+    ) -> Result<[ColumnFamilyDescriptor; 1], rocksdb::Error> {
         let mut options = Options::default().get_options_from_string(NAMED_OPTIONS)?;
+        options.set_compaction_filter_factory(LeaveOutBelow(horizon));
         options.set_block_based_table_factory(&self.table_options());
         options.set_write_buffer_size(share.memtable_bytes);
         options.set_memtable_prefix_bloom_ratio(MEMTABLE_FILTER_RATIO);
@@ -185,7 +194,7 @@ mod tests {
         let db = DB::open_cf_descriptors(
             &engine.database_options(share).expect("options"),
             dir.path(),
-            engine.families(share).expect("families"),
+            engine.families(share, Horizon::none()).expect("families"),
         )
         .expect("opens");
         let options = effective(dir.path());
@@ -217,6 +226,8 @@ mod tests {
                     "target_file_size_base=33554432",
                     "ttl=0",
                     "periodic_compaction_seconds=0",
+                    "uncache_aggressiveness=300",
+                    "compaction_filter_factory=oncegate.horizon",
                     "soft_pending_compaction_bytes_limit=0",
                 ],
             ),

@@ -6,6 +6,7 @@
 //! Must not be in here: a write without a receipt.
 
 use super::error::Mismatch;
+use super::expiry::{Expiry, Horizon};
 use super::fold::Fold;
 use super::handle::{OpenStore, Written};
 use super::keys::{
@@ -38,6 +39,7 @@ const BATCH_ROW_BYTES: usize = KEY_BYTES + SIGHTING_BYTES + 8;
 pub struct RocksStore {
     store: Arc<OpenStore>,
     position: Option<Position>,
+    expiry: Expiry,
     /// Whether something was written since the last flush.
     dirty: bool,
     /// The first error of a write: from then on the database's state is not known.
@@ -56,12 +58,14 @@ impl RocksStore {
         check_space(&path)?;
         let say = |error| StoreError::of_rocksdb(&path, &error);
         let options = engine.database_options(lease.share()).map_err(say)?;
-        let families = engine.families(lease.share()).map_err(say)?;
+        let horizon = Horizon::none();
+        let families = engine.families(lease.share(), horizon.clone()).map_err(say)?;
         let db = DB::open_cf_descriptors(&options, &path, families).map_err(say)?;
         let position = read_position(&db, &path)?;
         let store = Arc::new(OpenStore { db, lease, path });
         store.lease.show(&store);
-        Ok(RocksStore { store, position, dirty: false, failed: None, rows: Vec::new() })
+        let expiry = Expiry::new(horizon, position.as_ref());
+        Ok(RocksStore { store, position, expiry, dirty: false, failed: None, rows: Vec::new() })
     }
 
     /// Checks that an entry follows the stored position.
@@ -142,7 +146,8 @@ impl RocksStore {
         self.position = Some(position.clone());
         self.dirty = true;
         self.store.lease.make_room();
-        Ok(())
+        let forgotten = self.expiry.after_write(&self.store, position);
+        forgotten.map_err(|error| self.fail(error))
     }
 
     fn look_up_chunk(

@@ -1,6 +1,6 @@
 //! A journal in memory, with a model of what a store must hold after each of its entries.
 
-use oncegate::gate::{FirstSighting, Sighting, SightingKey};
+use oncegate::gate::{FirstSighting, Sighting, SightingKey, WindowState};
 use oncegate::identity::{ContentDigest, EventKey};
 use oncegate::journal::packed::{Rows, pack_absorbed, pack_firsts};
 use oncegate::journal::{
@@ -36,20 +36,34 @@ pub struct Journal {
     pub head: ChainHead,
     pub next_offset: i64,
     pub sightings: BTreeMap<SightingKey, Sighting>,
+    /// Clock and horizon that the next entries state.
+    pub window: WindowState,
 }
 
 impl Journal {
     pub fn new() -> Journal {
-        Journal { head: ChainHead::EMPTY, next_offset: 0, sightings: BTreeMap::new() }
+        Journal {
+            head: ChainHead::EMPTY,
+            next_offset: 0,
+            sightings: BTreeMap::new(),
+            window: WindowState::EMPTY,
+        }
     }
 
     /// Writes an entry in which these keys come, in this order: the first time each is a first
     /// sighting, later it is absorbed.
     pub fn write(&mut self, keys: &[u64]) -> Written {
+        self.write_keys(keys.iter().map(|n| (key(*n), digest(*n))))
+    }
+
+    /// The same with keys and digests of one's own.
+    pub fn write_keys(
+        &mut self,
+        keys: impl IntoIterator<Item = (SightingKey, ContentDigest)>,
+    ) -> Written {
         let from = self.head.number as i64 * SPAN;
         let (mut firsts, mut absorbed, mut touched) = (Vec::new(), Vec::new(), BTreeMap::new());
-        for (item, n) in (0..).zip(keys) {
-            let key = key(*n);
+        for (item, (key, digest)) in (0..).zip(keys) {
             let sighting = (self.sightings.entry(key))
                 .and_modify(|sighting| {
                     sighting.load_count += 1;
@@ -57,17 +71,18 @@ impl Journal {
                 })
                 .or_insert_with(|| {
                     let offset = from + i64::from(item) % SPAN;
-                    firsts.push(FirstSighting { key, digest: digest(*n), offset, item });
-                    Sighting {
-                        digest: digest(*n),
-                        first_offset: offset,
-                        first_item: item,
-                        load_count: 1,
-                    }
+                    firsts.push(FirstSighting { key, digest, offset, item });
+                    Sighting { digest, first_offset: offset, first_item: item, load_count: 1 }
                 });
             touched.insert(key, *sighting);
         }
-        let header = pb::EntryHeader { from, to: from + SPAN, ..pb::EntryHeader::default() };
+        let header = pb::EntryHeader {
+            from,
+            to: from + SPAN,
+            clock_micros: self.window.clock_micros,
+            horizon_micros: self.window.horizon_micros,
+            ..pb::EntryHeader::default()
+        };
         let (firsts, absorbed) = (pack_firsts(&firsts, from), pack_absorbed(&absorbed));
         let rows = Rows { firsts, absorbed, ..Rows::default() };
         let number = self.head.number + 1;

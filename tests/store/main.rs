@@ -3,6 +3,8 @@
 
 mod contract;
 mod crash;
+mod expiry;
 mod files;
+mod gate;
 mod journal;
 mod limits;
