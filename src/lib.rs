@@ -10,6 +10,7 @@
 //! | `store` | what a partition has seen, on disk; the only room that names rocksdb | `kafka`, `processor` |
 //! | `kafka` | clients and what is asked of a cluster; the only room that names rdkafka | `store`, `processor` |
 //! | `processor` | workers, tasks, takeovers, transactions | any client or engine but through the traits of `kafka` and `store` |
+//! | `evidence` | what the topics of a route prove, from Kafka alone | `store`, `processor`, any client but through the traits of `kafka` |
 //! | `quarantine` | held records: what they are, which are meant, how they go back | clients, verdicts |
 //! | `settings` | the settings of a gate, read whole or refused whole | the cluster |
 //! | `topics` | declarations of the topics that oncegate writes, compared with the cluster | altering what exists |
@@ -32,6 +33,8 @@ pub mod check;
 pub mod cli;
 #[cfg(feature = "service")]
 pub mod commands;
+#[cfg(feature = "service")]
+pub mod evidence;
 #[cfg(feature = "service")]
 pub mod kafka;
 #[cfg(feature = "service")]

@@ -88,6 +88,11 @@ const WALLS: &[Wall] = &[
     },
     Wall { room: "quarantine", may_name: &["gate", "identity"], must_not_say: PURE },
     Wall {
+        room: "evidence",
+        may_name: &["identity", "gate", "journal", "kafka", "settings"],
+        must_not_say: &["rdkafka", "rocksdb", "tokio", "axum", "tracing", "println", "eprintln"],
+    },
+    Wall {
         room: "ops",
         may_name: &["gate", "journal", "processor"],
         must_not_say: &["rdkafka", "rocksdb"],

@@ -3,10 +3,9 @@
 //! It prints keys with their prefixes, and with `--explain` values of the document: for the
 //! terminal of someone who has the document. Must not be in here: a rule of identity.
 
+use super::recipe_named;
 use crate::cli::{KeyArgs, Outcome};
 use crate::identity::{Deriver, Event, Explained, Recipe, Rejection, explain};
-use crate::identity::{shipped_recipe, shipped_recipes};
-use crate::settings::{nearest, read_recipe};
 use chrono::{DateTime, SecondsFormat};
 use serde::Serialize;
 use std::fs::File;
@@ -30,7 +29,7 @@ enum Answer {
 
 /// Reads documents and prints an answer for each.
 pub fn key(args: &KeyArgs) -> Outcome {
-    let recipe = match recipe(&args.recipe, args.recipes.as_deref()) {
+    let recipe = match recipe_named(&args.recipe, args.recipes.as_deref()) {
         Ok(recipe) => Arc::new(recipe),
         Err(message) => {
             eprintln!("key: {message}");
@@ -57,24 +56,6 @@ pub fn key(args: &KeyArgs) -> Outcome {
             Outcome::Wrong
         }
     }
-}
-
-/// A recipe of one's own folder, or one that comes with oncegate.
-fn recipe(name: &str, dir: Option<&Path>) -> Result<Recipe, String> {
-    if let Some(dir) = dir {
-        return read_recipe(dir, name).map_err(|error| error.to_string());
-    }
-    let Some(text) = shipped_recipe(name) else {
-        let near = nearest(name, shipped_recipes());
-        let meant = near.map_or(".".to_owned(), |near| format!("; did you mean `{near}`?"));
-        let all: Vec<&str> = shipped_recipes().collect();
-        let all = all.join(", ");
-        return Err(format!(
-            "no recipe of this name comes with oncegate{meant} There are: {all}. `--recipes DIR` \
-             reads one of your own"
-        ));
-    };
-    Recipe::parse(name, text).map_err(|error| error.to_string())
 }
 
 fn key_all(recipe: Arc<Recipe>, input: impl BufRead) -> io::Result<()> {

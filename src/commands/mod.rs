@@ -2,14 +2,20 @@
 //! Must not be in here: anything that another command or the running gate also needs.
 
 pub mod check;
+mod evidence;
 pub mod key;
+pub mod lookup;
 pub mod normalize;
 pub mod quarantine;
+pub mod reconcile;
 pub mod run;
+pub mod survey;
 pub mod topics;
+pub mod verify;
 
 use crate::cli::{Command, Outcome, TopicsCommand};
-use crate::settings::{Overrides, RouteSettings, Settings, nearest};
+use crate::identity::{Recipe, shipped_recipe, shipped_recipes};
+use crate::settings::{Overrides, RouteSettings, Settings, nearest, read_recipe};
 use chrono::{DateTime, SecondsFormat};
 use std::path::Path;
 
@@ -20,6 +26,10 @@ pub fn dispatch(command: Command) -> Outcome {
         Command::Check(args) => check::check(&args),
         Command::Topics { command: TopicsCommand::Apply(args) } => topics::apply(&args),
         Command::Topics { command: TopicsCommand::Diff(args) } => topics::diff(&args),
+        Command::Reconcile(args) => reconcile::reconcile(&args),
+        Command::Verify(args) => verify::verify(&args),
+        Command::Lookup(args) => lookup::lookup(&args),
+        Command::Survey(args) => survey::survey(&args),
         Command::Quarantine { command } => quarantine::quarantine(&command),
         Command::Key(args) => key::key(&args),
         Command::Normalize(args) => normalize::normalize_values(&args),
@@ -44,6 +54,24 @@ fn route_named<'s>(settings: &'s Settings, name: &str) -> Result<&'s RouteSettin
     let meant = near.map_or(".".to_owned(), |near| format!("; did you mean `{near}`?"));
     eprintln!("there is no route `{name}`{meant} There are: {}", names.join(", "));
     Err(Outcome::Faulty)
+}
+
+/// A recipe of one's own folder, or one that comes with oncegate.
+fn recipe_named(name: &str, dir: Option<&Path>) -> Result<Recipe, String> {
+    if let Some(dir) = dir {
+        return read_recipe(dir, name).map_err(|error| error.to_string());
+    }
+    let Some(text) = shipped_recipe(name) else {
+        let near = nearest(name, shipped_recipes());
+        let meant = near.map_or(".".to_owned(), |near| format!("; did you mean `{near}`?"));
+        let all: Vec<&str> = shipped_recipes().collect();
+        let all = all.join(", ");
+        return Err(format!(
+            "no recipe of this name comes with oncegate{meant} There are: {all}. `--recipes DIR` \
+             reads one of your own"
+        ));
+    };
+    Recipe::parse(name, text).map_err(|error| error.to_string())
 }
 
 /// Milliseconds since 1970 as RFC 3339 in UTC.

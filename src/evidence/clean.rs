@@ -4,7 +4,7 @@
 use super::route::RouteUnderProof;
 use super::source_header::{SourcePosition, header};
 use crate::gate::RawRecord;
-use crate::identity::{ContentDigest, Deriver, EventKey, Granularity};
+use crate::identity::{ContentDigest, Deriver, Event, EventKey, ItemSpan};
 
 /// Hex digits of a key.
 const KEY_DIGITS: usize = 64;
@@ -49,9 +49,9 @@ impl CleanFault {
     /// What is wrong, in words. Holds no value of the payload.
     pub fn what(&self, route: &RouteUnderProof) -> String {
         match self {
-            CleanFault::NoHeader(name) => format!(
-                "the record has no readable header `{name}`, so oncegate did not write it"
-            ),
+            CleanFault::NoHeader(name) => {
+                format!("the record has no readable header `{name}`, so oncegate did not write it")
+            }
             CleanFault::OtherRoute(other) => format!(
                 "the record is of route {other}, not of {}: two deployments write to one topic, \
                  or it was put in by hand",
@@ -126,41 +126,145 @@ impl Recheck {
     /// [`CleanFault::Changed`].
     pub fn check(&mut self, payload: Option<&[u8]>, claims: &Claims) -> Result<(), CleanFault> {
         let payload = payload.ok_or(CleanFault::Changed("no event (it is null); not what"))?;
-        let no_event = CleanFault::Changed("no event; not what");
-        let events = self.deriver.derive(payload).map_err(|_| no_event.clone())?;
+        let no_event = || CleanFault::Changed("no event; not what");
+        let events = self.deriver.derive(payload).map_err(|_| no_event())?;
         let mut events = events.iter();
         let (Some(Ok(event)), None) = (events.next(), events.next()) else {
-            return Err(no_event);
+            return Err(no_event());
         };
         if event.digest != claims.digest {
             return Err(CleanFault::Changed("another content digest than"));
         }
-        if event.key == claims.key && *event.prefix == *claims.prefix {
+        if is_claimed(&event, claims) {
             return Ok(());
         }
-        let span = event.item.filter(|_| self.deriver.recipe().granularity() == Granularity::Items);
+        let span = event.item.clone();
+        drop(events);
         match span {
-            // One of several equal items got a number, which the reduced document lost.
-            Some(span) if claims.source.item > 0 => {
-                let element = &payload[span.element];
-                self.repeated.clear();
-                self.repeated.extend_from_slice(&payload[..span.array.start]);
-                for nth in 0..=claims.source.item {
-                    self.repeated.push(if nth == 0 { b'[' } else { b',' });
-                    self.repeated.extend_from_slice(element);
-                }
-                self.repeated.push(b']');
-                self.repeated.extend_from_slice(&payload[span.array.end..]);
-                let events = self.deriver.derive(&self.repeated).map_err(|_| no_event)?;
-                let is_claimed = |event: &crate::identity::Event<'_>| {
-                    event.key == claims.key && *event.prefix == *claims.prefix
-                };
-                match events.iter().flatten().any(|event| is_claimed(&event)) {
-                    true => Ok(()),
-                    false => Err(CleanFault::Changed("another key than")),
-                }
-            }
+            Some(span) if self.is_equal_item(payload, &span, claims) => Ok(()),
             _ => Err(CleanFault::Changed("another key than")),
         }
+    }
+
+    /// Whether the item is one of several equal ones of its record, which a recipe may tell apart
+    /// by a number: the document that is reduced to one item has lost it.
+    fn is_equal_item(&mut self, payload: &[u8], span: &ItemSpan, claims: &Claims) -> bool {
+        self.repeated.clear();
+        self.repeated.extend_from_slice(&payload[..span.array.start]);
+        for nth in 0..=claims.source.item {
+            self.repeated.push(if nth == 0 { b'[' } else { b',' });
+            self.repeated.extend_from_slice(&payload[span.element.clone()]);
+        }
+        self.repeated.push(b']');
+        self.repeated.extend_from_slice(&payload[span.array.end..]);
+        let Ok(events) = self.deriver.derive(&self.repeated) else { return false };
+        events.iter().flatten().any(|event| is_claimed(&event, claims))
+    }
+}
+
+fn is_claimed(event: &Event<'_>, claims: &Claims) -> bool {
+    event.key == claims.key && *event.prefix == *claims.prefix
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gate::{Header, RecordTimestamp};
+    use crate::identity::Recipe;
+    use std::sync::Arc;
+
+    fn route() -> RouteUnderProof {
+        let text = include_str!("../../config/recipes/inventory-item.toml");
+        RouteUnderProof {
+            name: "r".into(),
+            group: "g.r".into(),
+            label: "g/r".into(),
+            raw: "raw".into(),
+            clean: "clean".into(),
+            quarantine: "quarantine".into(),
+            journal: "journal".into(),
+            recipe: Arc::new(Recipe::parse("inventory-item.toml", text).unwrap()),
+        }
+    }
+
+    const ITEM: &str = r#"{"ndc11":"00093-0058-01","lot":"L1","qty_delta":"-2","unit":"ea","event_type":"dispense"}"#;
+
+    fn document(items: &[&str]) -> String {
+        format!(
+            r#"{{"facility_uuid":"6f1d2c3b-4a5e-4f60-8a7b-9c0d1e2f3a4b","batch_ts":"2026-01-02T03:04:05Z","items":[{}]}}"#,
+            items.join(",")
+        )
+    }
+
+    /// The claims of each event of a document, as the gate would write them.
+    fn claims(document: &str) -> Vec<Claims> {
+        let mut deriver = Deriver::new(route().recipe);
+        let events = deriver.derive(document.as_bytes()).unwrap();
+        let claims = (0..).zip(events.iter()).map(|(item, event)| {
+            let event = event.unwrap();
+            let source = SourcePosition { partition: 0, offset: 5, item };
+            let (key, digest, prefix) = (event.key, event.digest, event.prefix.into());
+            Claims { key, prefix, digest, source }
+        });
+        claims.collect()
+    }
+
+    #[test]
+    fn equal_items_prove_their_keys_by_their_number() {
+        let all = claims(&document(&[ITEM, ITEM, ITEM]));
+        let (reduced, mut recheck) = (document(&[ITEM]), Recheck::new(&route()));
+        assert!(all[0].key != all[1].key && all[1].key != all[2].key);
+        for one in &all {
+            assert_eq!(recheck.check(Some(reduced.as_bytes()), one), Ok(()));
+        }
+    }
+
+    #[test]
+    fn a_changed_payload_is_seen() {
+        let one = &claims(&document(&[ITEM]))[0];
+        let mut recheck = Recheck::new(&route());
+        for changed in [ITEM.replace("-2", "-3"), ITEM.replace("L1", "L2")] {
+            let payload = document(&[&changed]);
+            let fault = recheck.check(Some(payload.as_bytes()), one).unwrap_err();
+            assert_eq!(fault.kind(), "changed");
+        }
+        for payload in [None, Some(&b"{"[..]), Some(b"null")] {
+            assert_eq!(recheck.check(payload, one).unwrap_err().kind(), "changed");
+        }
+    }
+
+    #[test]
+    fn headers_of_others_are_told_apart() {
+        let key = format!("p:{}", "ab".repeat(32));
+        let read = |route_label: &str, source: &str, key: Option<&str>| {
+            let mut headers = vec![
+                Header {
+                    name: b"oncegate-digest",
+                    value: Some(b"00112233445566778899aabbccddeeff"),
+                },
+                Header { name: b"oncegate-source", value: Some(source.as_bytes()) },
+                Header { name: b"oncegate-route", value: Some(route_label.as_bytes()) },
+            ];
+            if let Some(key) = key {
+                headers.push(Header { name: b"oncegate-key", value: Some(key.as_bytes()) });
+            }
+            let record = RawRecord {
+                partition: 1,
+                offset: 9,
+                timestamp: RecordTimestamp::Absent,
+                key: None,
+                payload: None,
+                headers: &headers,
+            };
+            Claims::read(&record, &route())
+        };
+        let claims = read("g/r", "raw/1/7", Some(&key)).unwrap();
+        assert_eq!((&*claims.prefix, claims.source.offset), ("p:", 7));
+        let kind = |result: Result<Claims, CleanFault>| result.unwrap_err().kind();
+        assert_eq!(kind(read("g/other", "raw/1/7", Some(&key))), "other-route");
+        assert_eq!(kind(read("g/r", "raw/2/7", Some(&key))), "other-source");
+        assert_eq!(kind(read("g/r", "other/1/7", Some(&key))), "other-source");
+        assert_eq!(kind(read("g/r", "raw/1/7", None)), "not-of-oncegate");
+        assert_eq!(kind(read("g/r", "raw/1/7", Some("short"))), "not-of-oncegate");
     }
 }

@@ -35,6 +35,7 @@ pub struct JournalWalk {
     first: Option<u64>,
     last: Option<pb::EntryHeader>,
     noted: Vec<ChainHead>,
+    cut_allowed: bool,
 }
 
 impl JournalWalk {
@@ -58,7 +59,13 @@ impl JournalWalk {
             first: None,
             last: None,
             noted,
+            cut_allowed: false,
         }
+    }
+
+    /// Whether the journal's retention is limited, so that its start may be gone.
+    pub fn cut_allowed(self, cut_allowed: bool) -> JournalWalk {
+        JournalWalk { cut_allowed, ..self }
     }
 
     /// Number of the first entry, head, and what the last entry said.
@@ -97,6 +104,14 @@ impl JournalWalk {
         if self.assembler.is_open() {
             let what = "the last entry is not whole: its last parts are missing".to_owned();
             self.wrong(findings, "journal-record", self.open_at, what);
+        }
+        if self.head.is_none() && self.low > 0 && !self.cut_allowed {
+            let what = format!(
+                "no entry is there, but the log begins at offset {}: all were deleted, and \
+                 nothing that was let through can be proven",
+                self.low
+            );
+            self.wrong(findings, "journal-start", self.low, what);
         }
         let last = self.head.map_or(0, |head| head.number);
         for noted in std::mem::take(&mut self.noted) {
@@ -162,7 +177,9 @@ impl JournalWalk {
                 },
                 self.low
             );
-            self.wrong(findings, "journal-start", offset, what);
+            if self.low == 0 || !self.cut_allowed {
+                self.wrong(findings, "journal-start", offset, what);
+            }
             return ChainHead { number: entry.number - 1, hash: entry.previous_hash };
         }
         ChainHead::EMPTY
@@ -232,7 +249,11 @@ impl JournalWalk {
         };
         let sums = [
             (before.total_counts.as_ref(), counts, entry.header.total_counts.as_ref()),
-            (before.total_replay_counts.as_ref(), replayed, entry.header.total_replay_counts.as_ref()),
+            (
+                before.total_replay_counts.as_ref(),
+                replayed,
+                entry.header.total_replay_counts.as_ref(),
+            ),
         ];
         for (before, now, total) in sums {
             let mut sum = counts_of(before);

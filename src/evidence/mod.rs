@@ -25,6 +25,7 @@ mod rows;
 mod sorter;
 mod source_header;
 pub mod survey;
+mod table;
 pub mod verify;
 
 pub use cursor::{EvidenceError, Reading, Source};

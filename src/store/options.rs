@@ -34,8 +34,9 @@ pub(super) const LEVEL0_FILES_MAX: u8 = 24;
 /// - RocksDB does not retry by itself after an error: the store is opened anew by its owner, and
 ///   retries in the background would hide the error.
 /// - Files are not rewritten for their age: the window decides when they go.
+/// - Blocks of files that are gone leave the cache, or it would fill with the history.
 const NAMED_OPTIONS: &str = "avoid_flush_during_shutdown=true;max_bgerror_resume_count=0;\
-                             ttl=0;periodic_compaction_seconds=0";
+                             ttl=0;periodic_compaction_seconds=0;uncache_aggressiveness=300";
 
 /// What all stores of the process share.
 pub(super) struct Engine {
@@ -225,6 +226,8 @@ mod tests {
                     "target_file_size_base=33554432",
                     "ttl=0",
                     "periodic_compaction_seconds=0",
+                    "uncache_aggressiveness=300",
+                    "compaction_filter_factory=oncegate.horizon",
                     "soft_pending_compaction_bytes_limit=0",
                 ],
             ),

@@ -1,7 +1,7 @@
 //! A person's desk before the quarantine topic of one route: reads what is held.
 //! Must not be in here: printing what is held, or appending.
 
-use crate::cli::{Outcome, RouteArgs};
+use crate::cli::{Outcome, QuarantineArgs};
 use crate::commands::{load, route_named};
 use crate::evidence::{Reading, Source};
 use crate::gate::RawRecord;
@@ -22,7 +22,7 @@ pub(super) struct Desk {
 
 impl Desk {
     /// Reads the settings and connects.
-    pub fn open(args: &RouteArgs) -> Result<Desk, Outcome> {
+    pub fn open(args: &QuarantineArgs) -> Result<Desk, Outcome> {
         let settings = load(&args.config.config, &args.config.overrides())?;
         let route = route_named(&settings, &args.route)?.clone();
         let logs = KafkaLogs::connect(&settings.kafka, &route.group_id).map_err(|error| {

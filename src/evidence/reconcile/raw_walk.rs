@@ -1,0 +1,186 @@
+//! The raw topic counted again, range by range, against what the entries counted.
+//! Must not be in here: where records come from.
+
+use crate::evidence::finding::{Finding, Findings};
+use crate::evidence::journal_walk::ReadEntry;
+use crate::journal::entry::counts_of;
+use serde::Serialize;
+use std::collections::VecDeque;
+
+/// How the recount came out, in records.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Recount {
+    /// Counted again.
+    pub recounted: u64,
+    /// Events among them.
+    pub events: u64,
+    /// No longer in the raw topic.
+    pub no_longer_retained: u64,
+    /// Of ranges that cannot be counted one by one: decided after they had been skipped.
+    pub not_recounted: u64,
+}
+
+/// Offsets that an entry decided for the first time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct RawRange {
+    number: u64,
+    from: i64,
+    to: i64,
+    records: u64,
+    events: u64,
+}
+
+/// The recount of one partition.
+pub struct RawWalk {
+    topic: String,
+    partition: i32,
+    low: i64,
+    ranges: VecDeque<RawRange>,
+    records: u64,
+    events: u64,
+    recount: Recount,
+}
+
+impl RawWalk {
+    /// Of a partition whose log begins at `low`.
+    pub fn new(topic: String, partition: i32, low: i64) -> RawWalk {
+        RawWalk {
+            topic,
+            partition,
+            low,
+            ranges: VecDeque::new(),
+            records: 0,
+            events: 0,
+            recount: Recount::default(),
+        }
+    }
+
+    /// An entry of the range that is asked for.
+    pub fn expect(&mut self, read: &ReadEntry) {
+        let header = &read.entry.header;
+        let counts = counts_of(header.counts.as_ref());
+        let replayed = counts_of(header.replay_counts.as_ref());
+        let touches = |skipped: &crate::journal::pb::OffsetRange| {
+            skipped.from < header.to && header.from < skipped.to
+        };
+        let decided = match read.decided_before {
+            Some(decided) => decided,
+            // The journal is cut here, and a replay leaves open what was decided before.
+            None if replayed.records > 0 => header.to,
+            None => header.from,
+        };
+        let range = RawRange {
+            number: read.entry.number,
+            from: header.from.max(decided),
+            to: header.to,
+            records: counts.records,
+            events: counts.events(),
+        };
+        if range.from >= range.to || header.skipped.iter().any(touches) {
+            self.recount.not_recounted += counts.records;
+        } else if range.from < self.low {
+            self.recount.no_longer_retained += counts.records;
+        } else {
+            self.ranges.push_back(range);
+        }
+    }
+
+    /// Where reading has to begin: the first range that waits.
+    pub fn wants_from(&self) -> Option<i64> {
+        self.ranges.front().map(|range| range.from)
+    }
+
+    /// A record with so many events.
+    pub fn see(&mut self, offset: i64, events: u64, findings: &mut Findings) {
+        self.passed(offset, findings);
+        if self.ranges.front().is_some_and(|range| offset >= range.from) {
+            self.records += 1;
+            self.events += events;
+        }
+    }
+
+    /// Everything below this offset was seen.
+    pub fn passed(&mut self, offset: i64, findings: &mut Findings) {
+        while let Some(range) = self.ranges.front().copied().filter(|range| range.to <= offset) {
+            self.ranges.pop_front();
+            let (records, events) =
+                (std::mem::take(&mut self.records), std::mem::take(&mut self.events));
+            self.recount.recounted += records;
+            self.recount.events += events;
+            if (records, events) != (range.records, range.events) {
+                findings.add("raw", || Finding {
+                    kind: "raw",
+                    topic: self.topic.clone(),
+                    partition: self.partition,
+                    offset: Some(range.from),
+                    what: format!(
+                        "entry {} counts {} records with {} events in [{}, {}), the topic holds \
+                         {records} with {events}",
+                        range.number, range.records, range.events, range.from, range.to
+                    ),
+                });
+            }
+        }
+    }
+
+    /// The outcome; ranges that still wait could not be counted.
+    pub fn finish(mut self) -> Recount {
+        let waiting: u64 = self.ranges.iter().map(|range| range.records).sum();
+        self.recount.not_recounted += waiting;
+        self.recount
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journal::{Entry, pb};
+
+    fn entry(number: u64, range: (i64, i64), records: u64, before: i64) -> ReadEntry {
+        let counts = pb::Counts { records, first: records, ..pb::Counts::default() };
+        let header = pb::EntryHeader {
+            from: range.0,
+            to: range.1,
+            counts: Some(counts),
+            ..pb::EntryHeader::default()
+        };
+        let entry = Entry {
+            number,
+            hash: [0; 32],
+            previous_hash: [0; 32],
+            header,
+            rows: Default::default(),
+        };
+        ReadEntry { entry, offset: 0, appended_ms: None, decided_before: Some(before) }
+    }
+
+    #[test]
+    fn gaps_are_no_difference_and_missing_records_are() {
+        let mut walk = RawWalk::new("raw".into(), 0, 0);
+        walk.expect(&entry(1, (0, 10), 3, 0));
+        walk.expect(&entry(2, (10, 20), 2, 10));
+        let mut findings = Findings::default();
+        for offset in [1, 5, 9, 12] {
+            walk.see(offset, 1, &mut findings);
+        }
+        walk.passed(20, &mut findings);
+        assert_eq!(walk.finish().recounted, 4);
+        assert_eq!((findings.count("raw"), findings.named[0].offset), (1, Some(10)));
+    }
+
+    #[test]
+    fn a_replay_is_counted_for_what_it_decides_first_only() {
+        let mut walk = RawWalk::new("raw".into(), 0, 4);
+        walk.expect(&entry(1, (0, 10), 3, 0));
+        walk.expect(&entry(2, (2, 15), 2, 10));
+        assert_eq!(walk.wants_from(), Some(10));
+        let mut findings = Findings::default();
+        for offset in [4, 9, 11, 14] {
+            walk.see(offset, 1, &mut findings);
+        }
+        walk.passed(15, &mut findings);
+        let recount = walk.finish();
+        assert_eq!((recount.recounted, recount.no_longer_retained), (2, 3));
+        assert!(findings.is_empty(), "{findings}");
+    }
+}
