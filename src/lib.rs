@@ -21,8 +21,6 @@
 //!
 //! The first three build alone, without C++: `cargo build --no-default-features`.
 
-#[cfg(feature = "service")]
-pub mod evidence;
 pub mod gate;
 pub mod identity;
 pub mod journal;
