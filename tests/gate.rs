@@ -269,6 +269,61 @@ fn outputs_carry_the_record_unchanged_and_headers_that_cannot_be_spoofed() {
 }
 
 #[test]
+fn a_correction_names_what_it_corrects_and_an_admitted_event_its_entry() {
+    let mut gate = Gate::new(Policy { conflict: ConflictPolicy::Correction, ..policy() });
+    let collected = collect(&[lab(1, 1, 1), lab(1, 1, 2), lab(1, 1, 2), lab(1, 1, 1)], 0);
+    let part = gate.batch(&collected, None);
+    use Verdict::{Correction, Duplicate, First};
+    assert_eq!(verdicts(&part), [First, Correction, Duplicate, Duplicate]);
+    let written = render(&collected, &part);
+    assert_eq!(written[1].target, Target::Clean);
+    assert_eq!(written[1].header("oncegate-corrects"), "lab.raw/0/0");
+    assert_eq!(written[0].header("oncegate-corrects"), "");
+
+    let names = RouteNames {
+        raw_topic: "lab.raw".into(),
+        route: "g/lab".into(),
+        recipe: "lab-result/1".into(),
+    };
+    let (mut clean, mut audit) = (Vec::new(), String::new());
+    let rendered: Result<(), Infallible> = Renderer::new(names, true, 100_000).render_admitted(
+        &collected,
+        (1, 0),
+        42,
+        &mut |record| {
+            match record.target {
+                Target::Audit => {
+                    audit = String::from_utf8(record.payload.unwrap().to_vec()).expect("text");
+                }
+                _ => clean.extend(record.headers.iter().map(|header| {
+                    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+                    (text(header.name), text(header.value.unwrap_or_default()))
+                })),
+            }
+            Ok(())
+        },
+    );
+    let Ok(()) = rendered;
+    assert!(clean.contains(&("oncegate-admitted".into(), "42".into())), "{clean:?}");
+    let audit: serde_json::Value = serde_json::from_str(&audit).expect("audit is JSON");
+    assert_eq!((&audit["verdict"], &audit["entry"]), (&"admitted".into(), &42.into()));
+    assert_eq!(audit["this"]["offset"], 1);
+}
+
+#[test]
+fn a_barred_correction_leaves_no_sighting() {
+    let correction = Policy { conflict: ConflictPolicy::Correction, ..policy() };
+    let mut gate = Gate::new(correction);
+    gate.batch(&collect(&[lab(1, 1, 1)], 0), None);
+    let refused = Refused { offset: 1, reason: Reason::Refused, cut: false };
+    let part = gate.batch(&collect(&[lab(1, 1, 2)], 1), Some(refused));
+    assert_eq!(verdicts(&part), [Verdict::Rejected(Reason::Refused)]);
+    assert_eq!(gate.store.len(), 1);
+    let again = gate.batch(&collect(&[lab(1, 1, 2)], 2), None);
+    assert_eq!(verdicts(&again), [Verdict::Correction]);
+}
+
+#[test]
 fn a_record_that_the_broker_refuses_leaves_no_sighting() {
     let payloads = [lab(1, 1, 1), lab(2, 2, 1)];
     let collected = collect(&payloads, 0);

@@ -23,6 +23,8 @@ const REST_TIMEOUT: Duration = Duration::from_secs(120);
 pub struct SceneOptions {
     /// What the raw topic holds.
     pub kind: Kind,
+    /// Another recipe than that of the kind.
+    pub recipe: Option<String>,
     /// Its partitions.
     pub partitions: i32,
     /// `batch.records`.
@@ -49,6 +51,7 @@ impl Default for SceneOptions {
     fn default() -> SceneOptions {
         SceneOptions {
             kind: Kind::Lab,
+            recipe: None,
             partitions: 4,
             batch_records: 500,
             batch_wait_ms: 20,
