@@ -20,6 +20,8 @@ pub struct Claims {
     pub digest: ContentDigest,
     /// Raw position.
     pub source: SourcePosition,
+    /// Its number among equal items of its record; 1 where it has no equals.
+    pub occurrence: u32,
 }
 
 /// What is wrong with one clean record by itself.
@@ -87,7 +89,10 @@ impl Claims {
         if topic != route.raw || source.partition != record.partition {
             return Err(CleanFault::OtherSource);
         }
-        Ok(Claims { key, prefix: prefix.into(), digest, source })
+        let occurrence = header(record, "oncegate-occurrence").and_then(|text| text.parse().ok());
+        // No item can have more equals before it than items: a header is not believed further.
+        let occurrence = occurrence.unwrap_or(1).min(source.item.saturating_add(1));
+        Ok(Claims { key, prefix: prefix.into(), digest, source, occurrence })
     }
 }
 
@@ -141,24 +146,26 @@ impl Recheck {
         let span = event.item.clone();
         drop(events);
         match span {
-            Some(span) if self.is_equal_item(payload, &span, claims) => Ok(()),
+            Some(span) if claims.occurrence > 1 && self.is_equal_item(payload, &span, claims) => {
+                Ok(())
+            }
             _ => Err(CleanFault::Changed("another key than")),
         }
     }
 
-    /// Whether the item is one of several equal ones of its record, which a recipe may tell apart
-    /// by a number: the document that is reduced to one item has lost it.
+    /// Whether the item is one of several equal ones of its record, which a recipe tells apart by
+    /// a number: the document that is reduced to one item has lost it, a header has it.
     fn is_equal_item(&mut self, payload: &[u8], span: &ItemSpan, claims: &Claims) -> bool {
         self.repeated.clear();
         self.repeated.extend_from_slice(&payload[..span.array.start]);
-        for nth in 0..=claims.source.item {
+        for nth in 0..claims.occurrence {
             self.repeated.push(if nth == 0 { b'[' } else { b',' });
             self.repeated.extend_from_slice(&payload[span.element.clone()]);
         }
         self.repeated.push(b']');
         self.repeated.extend_from_slice(&payload[span.array.end..]);
         let Ok(events) = self.deriver.derive(&self.repeated) else { return false };
-        events.iter().flatten().any(|event| is_claimed(&event, claims))
+        events.iter().flatten().last().is_some_and(|event| is_claimed(&event, claims))
     }
 }
 
@@ -204,7 +211,7 @@ mod tests {
             let event = event.unwrap();
             let source = SourcePosition { partition: 0, offset: 5, item };
             let (key, digest, prefix) = (event.key, event.digest, event.prefix.into());
-            Claims { key, prefix, digest, source }
+            Claims { key, prefix, digest, source, occurrence: event.occurrence.unwrap_or(1) }
         });
         claims.collect()
     }
@@ -217,6 +224,8 @@ mod tests {
         for one in &all {
             assert_eq!(recheck.check(Some(reduced.as_bytes()), one), Ok(()));
         }
+        let wrong = Claims { occurrence: 3, ..all[1].clone() };
+        assert!(recheck.check(Some(reduced.as_bytes()), &wrong).is_err());
     }
 
     #[test]

@@ -10,12 +10,11 @@ use super::quarantined::Quarantined;
 use super::route::RouteUnderProof;
 use super::rows::{Kind, let_through};
 use super::source_header::SourcePosition;
-use crate::gate::RawRecord;
+use crate::gate::{RawRecord, SightingKey};
 use crate::identity::{ContentDigest, EventKey};
 use crate::journal::packed::{unpack_absorbed, unpack_firsts};
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -96,14 +95,6 @@ pub struct LookupReport {
     pub findings: Findings,
 }
 
-/// The sighting key of a correction.
-fn correction_key(key: &EventKey, digest: &ContentDigest) -> EventKey {
-    let mut hasher = Sha256::new();
-    hasher.update(key.as_bytes());
-    hasher.update(digest.as_bytes());
-    EventKey::new(hasher.finalize().into())
-}
-
 /// Looks keys up.
 ///
 /// # Errors
@@ -172,7 +163,8 @@ fn note_entry(seen: &mut Seen, partition: i32, read: &ReadEntry) {
             continue;
         }
         if row.kind == Kind::Correction {
-            seen.corrections.push(correction_key(&row.key, &row.digest));
+            seen.corrections
+                .push(SightingKey::of_event(row.key, None).of_correction(&row.digest).key);
         }
         seen.add(delivery(row.kind.as_str(), Some((row.offset, row.item, row.digest))));
     }
