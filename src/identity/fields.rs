@@ -103,7 +103,8 @@ impl Normalizing<'_> {
         }
         match rule.needs_any.first() {
             Some(first) if !rule.needs_any.iter().any(|pointer| there(&pointer.segments)) => {
-                const RULE: &str = "an event of this kind must have this member or another of its kind";
+                const RULE: &str =
+                    "an event of this kind must have this member or another of its kind";
                 Err(Misfit::at(&first.text, fault!(Reason::Empty, RULE)))
             }
             _ => Ok(()),

@@ -25,7 +25,9 @@ impl Normalizing<'_> {
             (NONE, _) => fault!(Reason::Empty, "a list is due"),
             _ => match self.tape.token(slot) {
                 token if token.kind != Kind::Array => fault!(Reason::Json, "a list is due"),
-                token if token.count == 0 => fault!(Reason::Empty, "a list that is not empty is due"),
+                token if token.count == 0 => {
+                    fault!(Reason::Empty, "a list that is not empty is due")
+                }
                 token => return Ok(token.count as usize),
             },
         };
