@@ -183,7 +183,6 @@ fn another_event_has_another_key() {
         (0, "LOT-0010", "LOT-010"),
         (0, "LOT-0010", "LOT-0010 "),
         (0, "\"acme:shift\": 2", "\"acme:shift\": \"2\""),
-        (0, "\"north\"", "\"north\", \"acme:x\": null"),
         (0, "https://acme.example/epcis/", "https://acme.example/epcis2/"),
         (1, "4012345.0000000333", "4012345.0000000334"),
         (
@@ -239,6 +238,53 @@ fn swapped_lists_are_another_event() {
     extension(&mut joined, &[("acme:a", "1{https://acme.example/epcis/}b=2")]);
     extension(&mut json, &[("acme:a", "1"), ("acme:b", "2")]);
     assert_ne!(derive(&json.plain())[0].unwrap().0, derive(&joined.plain())[0].unwrap().0);
+}
+
+/// EPCIS leaves absent and empty members out of the event hash alike (`../shared/epcis`, rule 3).
+#[test]
+fn an_empty_member_is_an_absent_one() {
+    let without = |name: &str| {
+        let mut json = Json::parse(include_str!("documents/epcis-document.json"));
+        json.at(&["epcisBody", "eventList", "0"]).as_object().retain(|(member, _)| member != name);
+        json
+    };
+    let with = |name: &str, value: &str| {
+        let mut json = without(name);
+        let event = json.at(&["epcisBody", "eventList", "0"]).as_object();
+        event.push((name.to_owned(), Json::parse(value)));
+        derive(&json.plain())[0].unwrap_or_else(|reason| panic!("{name}: {value}: {reason}"))
+    };
+    let containers =
+        ["sensorElementList", "ilmd", "persistentDisposition", "readPoint", "bizLocation"];
+    for name in containers.into_iter().chain(["acme:none"]) {
+        let absent = derive(&without(name).plain())[0].unwrap();
+        let empties = match name {
+            "sensorElementList" => vec!["[]", "null", "[{}]", "[{\"sensorReport\": []}]"],
+            "persistentDisposition" => vec!["{}", "null", "{\"set\": []}"],
+            "readPoint" | "bizLocation" => vec!["{}", "null", "{\"id\": \"\"}"],
+            "ilmd" => vec!["{}", "null", "{\"acme:lot\": null}", "{\"acme:a\": {\"acme:b\": []}}"],
+            _ => vec!["[]", "{}", "\"\"", "null", "[\"\", null, [], {\"acme:a\": \"\"}]"],
+        };
+        for empty in empties {
+            assert_eq!(with(name, empty), absent, "{name}: {empty}");
+        }
+        if name == "acme:none" {
+            let full = ["0", "false", "\" \"", "[\"\", 1]", "[1, \"\"]", "{\"acme:a\": 0}"];
+            let keys: BTreeSet<EventKey> = full.iter().map(|value| with(name, value).0).collect();
+            assert!(keys.len() == full.len() && !keys.contains(&absent.0));
+        }
+    }
+    let sensor = |time: &str| {
+        let mut json = Json::parse(include_str!("documents/epcis-document.json"));
+        let reports = json.at(&["epcisBody", "eventList", "0", "sensorElementList", "0"]);
+        reports.at(&["sensorMetadata"]).as_object().extend(
+            Some(time).filter(|t| !t.is_empty()).map(|t| ("startTime".into(), Json::parse(t))),
+        );
+        derive(&json.plain())[0]
+    };
+    assert_eq!(sensor("null"), sensor(""));
+    assert_eq!(sensor("\"\""), sensor(""));
+    assert_eq!(sensor("\"now\""), Err(Reason::Timestamp));
 }
 
 /// An error declaration has a key of its own; its reason is content, so that it is a conflict.
