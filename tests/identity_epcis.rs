@@ -302,6 +302,46 @@ fn an_error_declaration_is_an_event_of_its_own() {
     assert_eq!(with("\"declarationTime\"", "\"acme:time\"")[2], Err(Reason::Timestamp));
 }
 
+/// What stands aside is content by its meaning too: else one declaration would be a conflict.
+#[test]
+fn an_error_declaration_is_content_by_its_meaning() {
+    let plain = with("acme", "acme");
+    let reason = "\"incorrect_data\"";
+    for word in ["urn:epcglobal:cbv:er:", "https://ref.gs1.org/cbv/ER-", "cbv:ER-"] {
+        assert_eq!(with(reason, &format!("\"{word}incorrect_data\"")), plain, "{word}");
+    }
+    assert_eq!(with(reason, "\"incorrect\"")[2], Err(Reason::Cbv));
+    assert!(with(reason, "\"https://a.example/reason/7\"")[2].is_ok());
+    let ids = "[\"urn:uuid:404d95fc-9457-4a51-bd6a-0bba133845a8\"]";
+    let two = with(ids, "[\"a:1\", \"a:2\"]");
+    assert_eq!(with(ids, "[\"a:2\", \"a:1\"]"), two);
+    assert!(two[2].unwrap().0 == plain[2].unwrap().0 && two[2] != plain[2]);
+    let absent = with(&format!(",\n          \"correctiveEventIDs\": {ids}"), "");
+    assert_eq!(with(ids, "[]"), absent);
+}
+
+/// Serials in queries had one key, so that the second event was lost; so had two users' paths.
+#[test]
+fn two_things_have_two_keys_however_their_addresses_are_written() {
+    let epc = |text: &str| with("urn:epc:id:sgtin:030093.0005801.SN1", text)[0];
+    let class = |text: &str| with("urn:epc:class:lgtin:4012345.012345.998877", text)[0];
+    let place = |text: &str| with("urn:epc:id:sgln:0312345.00002.0", text)[0];
+    type Event = Result<(EventKey, ContentDigest), Reason>;
+    let differ = |a: Event, b: Event| assert_ne!(a.unwrap().0, b.unwrap().0);
+    let query = |n: u32| format!("https://id.gs1.org/01/00300930058011?21=SN{n}");
+    differ(epc(&query(1)), epc(&query(3)));
+    assert_eq!(epc(&query(1)), with("acme", "acme")[0]);
+    let lot = |n: u32| format!("https://id.gs1.org/01/00300930058011?10={n}");
+    differ(class(&lot(245)), class(&lot(246)));
+    for (one, other) in [
+        ("https://hospital-a.example/ward/401/12", "https://hospital-b.example/building/401/12"),
+        ("https://a.example/asset/8004/X1", "https://b.example/invoice/8004/X1"),
+        ("https://x.example/2026/01/12345670", "https://y.example/2026/01/12345670"),
+    ] {
+        differ(place(one), place(other));
+    }
+}
+
 /// RalphTro/epcis-event-hash-generator#112: a GTIN of 12, 13 or 14 digits above a lot (P23).
 #[test]
 fn a_gtin_above_a_lot_is_padded() {

@@ -213,6 +213,7 @@ fn cbv(section: &mut Section<'_, '_>) -> Built<Cbv> {
         ("disposition", Vocabulary::Disposition),
         ("biz-transaction-type", Vocabulary::BizTransactionType),
         ("source-destination-type", Vocabulary::SourceDestinationType),
+        ("error-reason", Vocabulary::ErrorReason),
     ];
     if section.text("vocabulary")?.is_none() {
         return section.missing("vocabulary");
