@@ -73,7 +73,7 @@ pub(crate) fn one(name: &str, options: &str) -> Built<Normalizer> {
     }
     let source = super::source::Source { file: "options", text: &text };
     let document = source.parse()?;
-    let mut section = Section::new(source, document.get_ref(), "the options", 0);
+    let mut section = Section::new(source, document.get_ref(), "this list of options", 0);
     let normalizer = normalizer(&mut section)?;
     section.finish()?;
     Ok(normalizer)
