@@ -84,7 +84,7 @@ fn in_gs1_namespace(text: &[u8]) -> bool {
         [b"urn:epcglobal:", b"urn:epc:", b"cbv:", b"cbvmda:", b"epcis:", b"gs1:"];
     let begins =
         |with: &&[u8]| text.get(..with.len()).is_some_and(|t| t.eq_ignore_ascii_case(with));
-    BEGINNINGS.iter().any(|with| begins(with)) || without_scheme(text).is_some_and(is_gs1_org)
+    BEGINNINGS.iter().any(begins) || without_scheme(text).is_some_and(is_gs1_org)
 }
 
 /// Whether an address, from behind `//` on, is one of `gs1.org` or of a domain below it.
