@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Output, Stdio};
 
 fn oncegate(arguments: &[&str], input: &[u8]) -> Output {
@@ -178,4 +178,66 @@ fn a_faulty_call_says_what_was_meant() {
     assert!(said.contains("was `scale` meant?"), "{said}");
     assert!(faulty(&["normalize", "decimal", "--option", "scale", "1"]).contains("NAME=VALUE"));
     assert!(faulty(&["normalize", "decimal"]).contains("VALUE"));
+}
+
+/// A document must not write to the terminal of whoever asks about it.
+#[test]
+fn an_explanation_cannot_be_forged() {
+    let document = "{\"accession\":\"A\\u001b[31m\\n  key  forged\u{202e}\",\"analyte_loinc\":\"2823-3\",\
+        \"instrument_id\":\"c\",\"resulted_at\":\"2026-07-01T14:30:00Z\",\"v\":\"\u{9b}\u{7f}\u{2028}\"}";
+    let arguments = ["key", "--recipe", "reference/lab-result", "--explain"];
+    let output = oncegate(&arguments, document.as_bytes());
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("forged"), "{text}");
+    assert!(
+        !text.contains(|c: char| c.is_control() && c != '\n' || "\u{202e}\u{2028}".contains(c))
+    );
+    assert!(!text.lines().any(|line| line.starts_with("  key  forged")), "{text}");
+}
+
+#[test]
+fn an_answer_that_cannot_be_written_is_said() {
+    for arguments in [&["normalize", "text", "a"][..], &["key", "--recipe", "lab-result"]] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_oncegate"))
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(full)
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(b"{}\n").unwrap_or(());
+        assert_eq!(child.wait().unwrap().code(), Some(1), "{arguments:?}");
+    }
+}
+
+/// A process that asks line by line has its answer before it asks again.
+#[test]
+fn each_line_has_its_answer_before_the_next_is_sent() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_oncegate"))
+        .args(["key", "--recipe", "lab-result"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (mut stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let mut answers = BufReader::new(stdout);
+    for _ in 0..3 {
+        // The beginning of the next line does not hold the answer back.
+        stdin.write_all(b"{}\n{").unwrap();
+        stdin.flush().unwrap();
+        let mut answer = String::new();
+        answers.read_line(&mut answer).unwrap();
+        assert!(answer.contains("rejected"), "{answer}");
+        stdin.write_all(b"}\n").unwrap();
+        answers.read_line(&mut answer).unwrap();
+    }
+    drop(stdin);
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn a_folder_is_named_as_what_cannot_be_read() {
+    let said = faulty(&["key", "--recipe", "lab-result", "/tmp"]);
+    assert!(said.starts_with("key: /tmp cannot be read"), "{said}");
 }

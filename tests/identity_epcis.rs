@@ -183,7 +183,6 @@ fn another_event_has_another_key() {
         (0, "LOT-0010", "LOT-010"),
         (0, "LOT-0010", "LOT-0010 "),
         (0, "\"acme:shift\": 2", "\"acme:shift\": \"2\""),
-        (0, "\"north\"", "\"north\", \"acme:x\": null"),
         (0, "https://acme.example/epcis/", "https://acme.example/epcis2/"),
         (1, "4012345.0000000333", "4012345.0000000334"),
         (
@@ -241,6 +240,53 @@ fn swapped_lists_are_another_event() {
     assert_ne!(derive(&json.plain())[0].unwrap().0, derive(&joined.plain())[0].unwrap().0);
 }
 
+/// EPCIS leaves absent and empty members out of the event hash alike (`../shared/epcis`, rule 3).
+#[test]
+fn an_empty_member_is_an_absent_one() {
+    let without = |name: &str| {
+        let mut json = Json::parse(include_str!("documents/epcis-document.json"));
+        json.at(&["epcisBody", "eventList", "0"]).as_object().retain(|(member, _)| member != name);
+        json
+    };
+    let with = |name: &str, value: &str| {
+        let mut json = without(name);
+        let event = json.at(&["epcisBody", "eventList", "0"]).as_object();
+        event.push((name.to_owned(), Json::parse(value)));
+        derive(&json.plain())[0].unwrap_or_else(|reason| panic!("{name}: {value}: {reason}"))
+    };
+    let containers =
+        ["sensorElementList", "ilmd", "persistentDisposition", "readPoint", "bizLocation"];
+    for name in containers.into_iter().chain(["acme:none"]) {
+        let absent = derive(&without(name).plain())[0].unwrap();
+        let empties = match name {
+            "sensorElementList" => vec!["[]", "null", "[{}]", "[{\"sensorReport\": []}]"],
+            "persistentDisposition" => vec!["{}", "null", "{\"set\": []}"],
+            "readPoint" | "bizLocation" => vec!["{}", "null", "{\"id\": \"\"}"],
+            "ilmd" => vec!["{}", "null", "{\"acme:lot\": null}", "{\"acme:a\": {\"acme:b\": []}}"],
+            _ => vec!["[]", "{}", "\"\"", "null", "[\"\", null, [], {\"acme:a\": \"\"}]"],
+        };
+        for empty in empties {
+            assert_eq!(with(name, empty), absent, "{name}: {empty}");
+        }
+        if name == "acme:none" {
+            let full = ["0", "false", "\" \"", "[\"\", 1]", "[1, \"\"]", "{\"acme:a\": 0}"];
+            let keys: BTreeSet<EventKey> = full.iter().map(|value| with(name, value).0).collect();
+            assert!(keys.len() == full.len() && !keys.contains(&absent.0));
+        }
+    }
+    let sensor = |time: &str| {
+        let mut json = Json::parse(include_str!("documents/epcis-document.json"));
+        let reports = json.at(&["epcisBody", "eventList", "0", "sensorElementList", "0"]);
+        reports.at(&["sensorMetadata"]).as_object().extend(
+            Some(time).filter(|t| !t.is_empty()).map(|t| ("startTime".into(), Json::parse(t))),
+        );
+        derive(&json.plain())[0]
+    };
+    assert_eq!(sensor("null"), sensor(""));
+    assert_eq!(sensor("\"\""), sensor(""));
+    assert_eq!(sensor("\"now\""), Err(Reason::Timestamp));
+}
+
 /// An error declaration has a key of its own; its reason is content, so that it is a conflict.
 #[test]
 fn an_error_declaration_is_an_event_of_its_own() {
@@ -254,6 +300,46 @@ fn an_error_declaration_is_an_event_of_its_own() {
         .retain(|(name, _)| name != "errorDeclaration");
     assert_ne!(derive(&json.plain())[2].unwrap().0, plain.0);
     assert_eq!(with("\"declarationTime\"", "\"acme:time\"")[2], Err(Reason::Timestamp));
+}
+
+/// What stands aside is content by its meaning too: else one declaration would be a conflict.
+#[test]
+fn an_error_declaration_is_content_by_its_meaning() {
+    let plain = with("acme", "acme");
+    let reason = "\"incorrect_data\"";
+    for word in ["urn:epcglobal:cbv:er:", "https://ref.gs1.org/cbv/ER-", "cbv:ER-"] {
+        assert_eq!(with(reason, &format!("\"{word}incorrect_data\"")), plain, "{word}");
+    }
+    assert_eq!(with(reason, "\"incorrect\"")[2], Err(Reason::Cbv));
+    assert!(with(reason, "\"https://a.example/reason/7\"")[2].is_ok());
+    let ids = "[\"urn:uuid:404d95fc-9457-4a51-bd6a-0bba133845a8\"]";
+    let two = with(ids, "[\"a:1\", \"a:2\"]");
+    assert_eq!(with(ids, "[\"a:2\", \"a:1\"]"), two);
+    assert!(two[2].unwrap().0 == plain[2].unwrap().0 && two[2] != plain[2]);
+    let absent = with(&format!(",\n          \"correctiveEventIDs\": {ids}"), "");
+    assert_eq!(with(ids, "[]"), absent);
+}
+
+/// Serials in queries had one key, so that the second event was lost; so had two users' paths.
+#[test]
+fn two_things_have_two_keys_however_their_addresses_are_written() {
+    let epc = |text: &str| with("urn:epc:id:sgtin:030093.0005801.SN1", text)[0];
+    let class = |text: &str| with("urn:epc:class:lgtin:4012345.012345.998877", text)[0];
+    let place = |text: &str| with("urn:epc:id:sgln:0312345.00002.0", text)[0];
+    type Event = Result<(EventKey, ContentDigest), Reason>;
+    let differ = |a: Event, b: Event| assert_ne!(a.unwrap().0, b.unwrap().0);
+    let query = |n: u32| format!("https://id.gs1.org/01/00300930058011?21=SN{n}");
+    differ(epc(&query(1)), epc(&query(3)));
+    assert_eq!(epc(&query(1)), with("acme", "acme")[0]);
+    let lot = |n: u32| format!("https://id.gs1.org/01/00300930058011?10={n}");
+    differ(class(&lot(245)), class(&lot(246)));
+    for (one, other) in [
+        ("https://hospital-a.example/ward/401/12", "https://hospital-b.example/building/401/12"),
+        ("https://a.example/asset/8004/X1", "https://b.example/invoice/8004/X1"),
+        ("https://x.example/2026/01/12345670", "https://y.example/2026/01/12345670"),
+    ] {
+        differ(place(one), place(other));
+    }
 }
 
 /// RalphTro/epcis-event-hash-generator#112: a GTIN of 12, 13 or 14 digits above a lot (P23).

@@ -361,3 +361,30 @@ fn trying_out_needs_no_options() {
         );
     }
 }
+
+/// With `--number` a value is a JSON number, as one that a document could hold.
+#[test]
+fn a_value_taken_as_a_number_is_one() {
+    let tried = |text: &str| match normalize("decimal", "", text, true) {
+        Ok(normalized) => Ok(normalized.value),
+        Err(NotNormalized::Refused(fault)) => Err(fault.reason()),
+        Err(NotNormalized::Options(error)) => panic!("{error}"),
+    };
+    assert_eq!(tried("5"), Ok("5.000".to_owned()));
+    assert_eq!(tried("-5.0E-1"), Ok("-0.500".to_owned()));
+    for text in ["05", "-05", " 5", "5 ", "5\n", "\"5\"", "[5]", "", "NaN", "+5", "5.", "1 2"] {
+        assert_eq!(tried(text), Err(Reason::NotNumber), "{text:?}");
+    }
+}
+
+/// What options lack is said in a sentence.
+#[test]
+fn a_message_about_options_is_a_sentence() {
+    let said = |name: &str, options: &str| match normalize(name, options, "1", false) {
+        Err(NotNormalized::Options(error)) => error.message,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(said("enum", ""), "this list of options needs `values`");
+    let stray = said("serial", "scale = 1");
+    assert!(stray.starts_with("a key that this list of options does not have"), "{stray}");
+}

@@ -338,3 +338,66 @@ fn a_text_is_escaped_as_python_does() {
     let identity = "{\"a\":\"\\\"\\\\/\\b\\f\\n\\r\\t\\u0001\\u007f\\u00e9\\ud83d\\udc89\"}";
     assert_eq!(preimages(&recipe, document), [identity]);
 }
+
+/// What says nothing counts as absent where the recipe says so, in the content and in a rest.
+#[test]
+fn an_empty_member_is_absent_from_the_content_where_the_recipe_says_so() {
+    let plain = r#"{"a":"x","s":1}"#;
+    let empties = [
+        r#"{"a":"x","s":1,"q":null}"#,
+        r#"{"a":"x","s":1,"q":""}"#,
+        r#"{"a":"x","s":1,"q":[]}"#,
+        r#"{"a":"x","s":1,"q":{"r":{"s":["",{"t":null}]}}}"#,
+        r#"{"a":"x","s":1,"u":[{},""]}"#,
+        r#"{"a":"x","s":1,"w":""}"#,
+        r#"{"a":"x","s":1,"n":{"i":2}}"#,
+        r#"{"a":"x","s":1,"as":{}}"#,
+        r#"{"a":"x","s":1,"as":[{"z":""}]}"#,
+    ];
+    let digest = |more: &str| {
+        record(&format!(
+            "[digest]\nignore = [\"/n/i\"]\nunordered = [\"/u\"]\n{more}\
+             [[digest.normalize]]\npointer = \"/w\"\nnormalize = \"decimal\"\nscale = 2\n{A}"
+        ))
+    };
+    for more in ["", "rest = \"rest\"\naside = [\"/as\"]\n"] {
+        let recipe = digest(&format!("empty_is_absent = true\n{more}"));
+        for empty in empties {
+            assert_eq!(one(&recipe, empty), one(&recipe, plain), "{empty}");
+        }
+        for full in [r#""q":0"#, r#""q":false"#, r#""q":[0,""]"#, r#""q":["",0]"#, r#""as":" ""#] {
+            let full = format!("{{\"a\":\"x\",\"s\":1,{full}}}");
+            assert_ne!(one(&recipe, &full).unwrap(), one(&recipe, plain).unwrap(), "{full}");
+        }
+    }
+    let literal = digest("");
+    let differs = |empty: &&&str| !empty.contains(r#""n":"#) && !empty.contains(r#""w":"#);
+    for empty in empties.iter().filter(differs) {
+        assert_ne!(one(&literal, empty).unwrap().1, one(&literal, plain).unwrap().1, "{empty}");
+    }
+}
+
+/// Numbers of a rest stand by their value, whatever zeros their powers are written with.
+#[test]
+fn a_number_of_a_rest_stands_by_its_value() {
+    let recipe = record(&format!("[digest]\nrest = \"rest\"\n{A}"));
+    let key = |number: &str| one(&recipe, &format!(r#"{{"a":"x","q":{number}}}"#)).unwrap().0;
+    for (number, same) in [
+        (
+            "1e9",
+            &["1e0000000000009", "1E+00000000000000000009", "10e8", "0.1e0000000000000000010"][..],
+        ),
+        ("1e-9", &["1e-0000000000000009", "0.000000001"]),
+        ("0", &["0e99999999999999999999", "-0.0e-99999999999999999999", "0e0"]),
+        ("1e12345678901", &["10e12345678900", "0.1e12345678902"]),
+        ("1e-99999999999999999", &["1e-000099999999999999999"]),
+    ] {
+        for other in same {
+            assert_eq!(key(other), key(number), "{other}");
+        }
+    }
+    let others =
+        ["1e9", "1e90", "1e99999999999999999", "1e99999999999999998", "1e999999999999999999"];
+    let keys: std::collections::BTreeSet<_> = others.iter().map(|other| key(other)).collect();
+    assert_eq!(keys.len(), others.len());
+}

@@ -91,7 +91,7 @@ proptest! {
     /// A second opinion on rounding.
     #[test]
     fn decimals_agree_with_a_library(text in "-?[0-9]{1,18}(\\.[0-9]{1,9})?") {
-        let ours = normalize("decimal", "scale = 3\nexcess = \"round-half-up\"", &text, true).unwrap();
+        let ours = normalize("decimal", "scale = 3\nexcess = \"round-half-up\"", &text, false).unwrap();
         let away = rust_decimal::RoundingStrategy::MidpointAwayFromZero;
         let number: rust_decimal::Decimal = text.parse().unwrap();
         let rounded = number.round_dp_with_strategy(3, away);

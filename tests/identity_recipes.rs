@@ -10,21 +10,21 @@ use support::{RECIPES, recipe};
 /// A changed fingerprint means that stores and journals of the recipe are refused: raise the
 /// recipe's version, and only then put the new one here.
 const FINGERPRINTS: [(&str, &str); 10] = [
-    ("lab-result", "70a5b0bc830462a42dca83abace333fe982619e385a30c632edcaa1df7470ef0"),
-    ("epcis-event", "7c45cea5cd1170e92ba467d6be391194c3017850070d7200738efe635e27387b"),
-    ("inventory-batch", "9c56946535e243ef87c209e42e5a89973ccc150c98c4f77cbd3408d1858fd3bf"),
-    ("inventory-item", "95f520a5c4a9db6cd40f304a87d5bb365ab95a87ec50d4b0d8d16a46b6d1965e"),
-    ("epcis-document", "edacc2aa2c0dd667bf53ae39fbcdc47cb2777aa8f80f64c5dd0e879e40c31923"),
-    ("fhir-observation", "f31334a869feb86d6bcde67888a95aa391b2afa2ea61a5433f530039d747c135"),
-    ("reference/lab-result", "a9ced3effa7c3656e6e8120d7e86dbe2827908a552b9a2dce33fbece8415678d"),
-    ("reference/epcis-event", "0ce02d50fc8852b225e3fcfe265390a4a7733c20abc0c0de92ac61b8a1907955"),
+    ("lab-result", "ec3c5fd94285b343a6de5ca523b9a0606ba1a65fb02052963e45ac42f3bf6697"),
+    ("epcis-event", "66991f4d778c3f397dd90c4ef6336dd57e7539291b54184e6b175bca2c85b41d"),
+    ("inventory-batch", "69fc45b8eaa874575a25c27c6849215a6b2ccc4eb134aa0fe721f3da0fc56fe8"),
+    ("inventory-item", "e2aac98de4f3790d40c90a35512cffe5fef7063074a790c209a36ea87ef62f02"),
+    ("epcis-document", "c21a81fb189a6dfd2f420239835a92988e0cc3696481729efe8aad9a50c7fb09"),
+    ("fhir-observation", "daf20e3aa20efaabe39d7bb1050d213b21473527f3a912bbe0c7f4ab72a926da"),
+    ("reference/lab-result", "cb833cb0109c15525714a871b2754a2371ec3dfa888711a029b0f8b32066d231"),
+    ("reference/epcis-event", "85e25c5f22f592d8cccf1948cfc0d7581a23e4d0bd02055d55cd433d2366c3f6"),
     (
         "reference/inventory-batch",
-        "6699872ab512355613d7ccd94c22f42b65ee2249206c01110cc2e7160e1d5b8c",
+        "86fcc34a5e712b2d02814827e18b8570542011ad52e6f6dda7b3564f4410c417",
     ),
     (
         "reference/inventory-item",
-        "a7fdc1271da006c61443ad9818a1dea76216398af58abdf1e8391471e534492e",
+        "e1f0bb65cbdc933051984290bb6244908f6fb80318f6c5b97c7aac2d332a9413",
     ),
 ];
 

@@ -5,11 +5,11 @@
 
 use super::recipe_named;
 use crate::cli::{KeyArgs, Outcome};
-use crate::identity::{Deriver, Event, Explained, Recipe, Rejection, explain};
+use crate::identity::{Deriver, Event, Explained, Recipe, Rejection, explain, visible};
 use chrono::{DateTime, SecondsFormat};
 use serde::Serialize;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -36,15 +36,12 @@ pub fn key(args: &KeyArgs) -> Outcome {
             return Outcome::Faulty;
         }
     };
-    let input: Box<dyn BufRead> = match args.file.as_path() {
-        path if path == Path::new("-") => Box::new(io::stdin().lock()),
-        path => match File::open(path) {
-            Ok(file) => Box::new(BufReader::new(file)),
-            Err(error) => {
-                eprintln!("key: {} cannot be read: {error}", path.display());
-                return Outcome::Faulty;
-            }
-        },
+    let input = match Input::open(&args.file) {
+        Ok(input) => input,
+        Err(error) => {
+            eprintln!("key: {error}");
+            return Outcome::Faulty;
+        }
     };
     let result = if args.explain { explain_all(&recipe, input) } else { key_all(recipe, input) };
     match result {
@@ -58,32 +55,70 @@ pub fn key(args: &KeyArgs) -> Outcome {
     }
 }
 
-fn key_all(recipe: Arc<Recipe>, input: impl BufRead) -> io::Result<()> {
+/// The documents, with a name for what goes wrong with them.
+struct Input<'a> {
+    path: &'a Path,
+    source: Box<dyn Read>,
+}
+
+impl Input<'_> {
+    fn open(path: &Path) -> io::Result<Input<'_>> {
+        let file = || -> io::Result<Box<dyn Read>> {
+            // A folder can be opened, but not read.
+            match path.is_dir() {
+                true => Err(io::ErrorKind::IsADirectory.into()),
+                false => Ok(Box::new(File::open(path)?)),
+            }
+        };
+        let source =
+            if path == Path::new("-") { Ok(Box::new(io::stdin().lock()) as _) } else { file() };
+        source.map(|source| Input { path, source }).map_err(|error| unreadable(path, &error))
+    }
+}
+
+impl Read for Input<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.source.read(buffer).map_err(|error| unreadable(self.path, &error))
+    }
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{} cannot be read: {error}", path.display()))
+}
+
+fn key_all(recipe: Arc<Recipe>, input: impl Read) -> io::Result<()> {
     let mut deriver = Deriver::new(recipe);
     let mut out = BufWriter::new(io::stdout().lock());
-    each_document(input, |_, document| {
+    each_document(input, |_, document, is_last| {
         let events = match deriver.derive(document) {
             Ok(events) => events.iter().map(|event| event.map_or_else(rejected, keyed)).collect(),
             Err(rejection) => vec![rejected(&rejection)],
         };
         serde_json::to_writer(&mut out, &Line { events })?;
-        out.write_all(b"\n")
+        out.write_all(b"\n")?;
+        if is_last { out.flush() } else { Ok(()) }
     })?;
     out.flush()
 }
 
-/// Calls `sink` with the number of each line, from 1, and the line without its end.
+/// How much is read at once: more than standard input keeps by itself, which it then does not.
+const AT_ONCE: usize = 1 << 16;
+
+/// Calls `sink` with the number of each line, from 1, the line without its end, and whether it is
+/// the last that is at hand: whoever sends the next may wait for the answer to this one.
 fn each_document(
-    mut input: impl BufRead,
-    mut sink: impl FnMut(u64, &[u8]) -> io::Result<()>,
+    input: impl Read,
+    mut sink: impl FnMut(u64, &[u8], bool) -> io::Result<()>,
 ) -> io::Result<()> {
+    let mut input = BufReader::with_capacity(AT_ONCE, input);
     let mut line = Vec::new();
     for number in 1.. {
         line.clear();
         if input.read_until(b'\n', &mut line)? == 0 {
             break;
         }
-        sink(number, line.strip_suffix(b"\n").unwrap_or(&line))?;
+        let is_last = !input.buffer().contains(&b'\n');
+        sink(number, line.strip_suffix(b"\n").unwrap_or(&line), is_last)?;
     }
     Ok(())
 }
@@ -110,10 +145,10 @@ fn event_time(micros: i64) -> Option<String> {
     Some(time.to_rfc3339_opts(fraction, true))
 }
 
-fn explain_all(recipe: &Arc<Recipe>, input: impl BufRead) -> io::Result<()> {
+fn explain_all(recipe: &Arc<Recipe>, input: impl Read) -> io::Result<()> {
     let mut out = BufWriter::new(io::stdout().lock());
     writeln!(out, "recipe {}, version {}", recipe.name(), recipe.version())?;
-    each_document(input, |number, document| {
+    each_document(input, |number, document, is_last| {
         match explain(recipe.clone(), document) {
             Err(rejection) => {
                 writeln!(out, "\ndocument {number}")?;
@@ -130,7 +165,7 @@ fn explain_all(recipe: &Arc<Recipe>, input: impl BufRead) -> io::Result<()> {
                 }
             }
         }
-        Ok(())
+        if is_last { out.flush() } else { Ok(()) }
     })?;
     out.flush()
 }
@@ -147,7 +182,7 @@ fn explain_event(out: &mut impl Write, event: &Explained) -> io::Result<()> {
     };
     let (names, pointers) = (width(&|f| f.name.len()), width(&|f| f.pointer.len()));
     for field in &event.fields {
-        let sent = field.sent.as_deref().unwrap_or("(absent)");
+        let sent = field.sent.as_deref().map_or("(absent)".to_owned(), visible);
         let normalized = match &field.normalized {
             Some(text) => format!("{text:?}"),
             None => "(no trace)".to_owned(),
@@ -158,9 +193,9 @@ fn explain_event(out: &mut impl Write, event: &Explained) -> io::Result<()> {
             field.name, field.pointer
         )?;
     }
-    writeln!(out, "  preimage    {}", event.preimage)?;
-    writeln!(out, "  key         {}{}", event.prefix, event.key)?;
-    writeln!(out, "  content     {}", event.content)?;
+    writeln!(out, "  preimage    {}", visible(&event.preimage))?;
+    writeln!(out, "  key         {}{}", visible(&event.prefix), event.key)?;
+    writeln!(out, "  content     {}", visible(&event.content))?;
     writeln!(out, "  digest      {}", event.digest)?;
     let time = event.event_time_micros.and_then(event_time);
     writeln!(out, "  event time  {}", time.as_deref().unwrap_or("(none)"))

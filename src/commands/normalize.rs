@@ -47,11 +47,21 @@ pub fn normalize_values(args: &NormalizeArgs) -> Outcome {
         };
         // Texts and constants always make JSON.
         let line = serde_json::to_string(&answer).unwrap_or_default();
-        if writeln!(out, "{line}").is_err() {
-            break;
+        if let Err(error) = writeln!(out, "{line}") {
+            return unwritten(&error);
         }
     }
-    Outcome::Fine
+    // Standard output keeps what is no whole line until it is flushed.
+    out.flush().map_or_else(|error| unwritten(&error), |()| Outcome::Fine)
+}
+
+fn unwritten(error: &io::Error) -> Outcome {
+    // Whoever read the answers has seen enough.
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        return Outcome::Fine;
+    }
+    eprintln!("normalize: the answers cannot be written: {error}");
+    Outcome::Wrong
 }
 
 /// An option as a line of a recipe. A value that is no number, truth value, list or table of TOML

@@ -3,12 +3,13 @@
 //! JSON with members sorted by name (bytes of UTF-8), no blanks, the fewest escapes, and numbers
 //! as the text they were sent as. Left out is what the identity holds already in normalized form
 //! and what the recipe ignores, with the objects of which nothing else is left; lists that the
-//! recipe calls unordered are sorted. The digest is
-//! taken over the hash of the identity and this text, so a member that is normalized differs only
+//! recipe calls unordered are sorted. The digest is taken over the hash of the identity and this text, so a member that is normalized differs only
 //! where its meaning does, and any other where a byte of its value does (`4.2` against `4.20`).
 //!
 //! Where all the rest of an event is part of its identity too, it is written by the same rules,
 //! but for numbers, which stand by their value, and names, which stand with their namespace.
+//! A namespace is written once for each name in it, so both its length and what all of them come
+//! to are limited.
 //!
 //! Nothing here looks at a recipe: the plan's marks on the tape say all.
 
@@ -16,13 +17,26 @@ use super::json::{Kind, Mark, Member, Tape, Token};
 use super::namespaces::Bindings;
 use super::normalize::push_number_by_value;
 use super::preimage::{push_span, push_unit};
+use super::reject::{Fault, Reason, fault};
 
 /// Writes canonical content; keeps its room between documents.
 #[derive(Debug, Default)]
 pub(crate) struct Writer {
-    spans: Vec<(u32, u32)>,
+    spans: Vec<(usize, usize)>,
     sorted: Vec<u8>,
+    /// Bytes of namespaces that the rest at hand may still take.
+    room: usize,
+    /// Why the rest at hand cannot be written.
+    fault: Option<Fault>,
 }
+
+/// No namespace in use is longer: it is an address.
+const MAX_NAMESPACE: usize = 512;
+/// What the namespaces of all names of one event come to at most.
+const MAX_NAMESPACES: usize = 1 << 24;
+
+const LONG: &str = "a namespace that is used has at most 512 bytes";
+const MANY: &str = "the names of one event have at most 16 MiB of namespaces";
 
 /// A document that has been read and marked.
 #[derive(Clone, Copy)]
@@ -33,6 +47,8 @@ pub(crate) struct Document<'a> {
     pub normalized: &'a [u8],
     /// Stands for the list of items of a record.
     pub items: &'a [u8],
+    /// Members that say nothing are left out.
+    pub empty_is_absent: bool,
     /// The rest within an identity is written, not the content.
     pub rest: Option<Rest<'a>>,
 }
@@ -45,14 +61,32 @@ pub(crate) struct Rest<'a> {
 }
 
 impl Writer {
-    /// Appends the content of one value.
-    pub fn write(&mut self, doc: &Document<'_>, token: u32, out: &mut Vec<u8>) {
-        self.value(doc, doc.tape.token(token), out);
+    /// Appends the content of one value. Whether it says anything: `null`, `""`, and what holds
+    /// nothing else do not.
+    pub fn write(&mut self, doc: &Document<'_>, token: u32, out: &mut Vec<u8>) -> bool {
+        self.value(doc, doc.tape.token(token), out)
     }
 
-    fn value(&mut self, doc: &Document<'_>, token: Token, out: &mut Vec<u8>) {
+    /// Appends the rest within an identity.
+    pub fn write_rest(
+        &mut self,
+        doc: &Document<'_>,
+        token: u32,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Fault> {
+        (self.room, self.fault) = (MAX_NAMESPACES, None);
+        self.write(doc, token, out);
+        self.fault.map_or(Ok(()), Err)
+    }
+
+    fn value(&mut self, doc: &Document<'_>, token: Token, out: &mut Vec<u8>) -> bool {
         let (start, end) = (token.start as usize, token.end as usize);
         match token.kind {
+            Kind::Object if doc.rest.is_some() => return self.sorted_object(doc, token, out),
+            Kind::Object => return self.object(doc, token, out),
+            Kind::Array if token.mark == Mark::Items => out.extend_from_slice(doc.items),
+            Kind::Array if token.mark == Mark::Unordered => return self.unordered(doc, token, out),
+            Kind::Array => return self.ordered(doc, token, out),
             // A string that was sent without escapes needs none, and has its quotes beside it.
             Kind::Text => push_span(doc.payload, start - 1, end + 1, out),
             Kind::Number if doc.rest.is_some() => {
@@ -63,16 +97,12 @@ impl Writer {
             }
             Kind::Decoded => push_escaped(&doc.tape.decoded[start..end], out),
             Kind::Normalized => push_escaped(&doc.normalized[start..end], out),
-            Kind::Object if doc.rest.is_some() => self.sorted_object(doc, token, out),
-            Kind::Object => self.object(doc, token, out),
-            Kind::Array if token.mark == Mark::Items => out.extend_from_slice(doc.items),
-            Kind::Array if token.mark == Mark::Unordered => self.unordered(doc, token, out),
-            Kind::Array => self.ordered(doc, token, out),
         }
+        token.kind != Kind::Null && start < end
     }
 
-    fn object(&mut self, doc: &Document<'_>, token: Token, out: &mut Vec<u8>) {
-        let begin = out.len();
+    fn object(&mut self, doc: &Document<'_>, token: Token, out: &mut Vec<u8>) -> bool {
+        let (begin, mut says) = (out.len(), false);
         for member in doc.tape.members_of(token) {
             let value = doc.tape.token(member.value);
             if is_left_out(doc, value) {
@@ -87,64 +117,101 @@ impl Writer {
                 true => push_escaped(doc.tape.name(doc.payload, member), out),
             }
             out.push(b':');
-            self.value(doc, value, out);
-            if is_spent(value, out) {
-                out.truncate(before);
+            let value_says = self.value(doc, value, out);
+            match is_dropped(doc, value, value_says, out) {
+                true => out.truncate(before),
+                false => says |= value_says,
             }
         }
         open(begin, b'{', out);
         out.push(b'}');
+        says
     }
 
-    fn ordered(&mut self, doc: &Document<'_>, token: Token, out: &mut Vec<u8>) {
-        let begin = out.len();
+    /// An element keeps its place whether it says anything or not.
+    fn ordered(&mut self, doc: &Document<'_>, token: Token, out: &mut Vec<u8>) -> bool {
+        let (begin, mut says) = (out.len(), false);
         for element in doc.tape.elements_of(token) {
             let element = doc.tape.token(*element);
             if !is_left_out(doc, element) {
                 out.push(b',');
-                self.value(doc, element, out);
+                says |= self.value(doc, element, out);
             }
         }
         open(begin, b'[', out);
         out.push(b']');
+        says
     }
 
-    fn unordered(&mut self, doc: &Document<'_>, token: Token, out: &mut Vec<u8>) {
-        let (begin, mine) = (out.len(), self.spans.len());
+    fn unordered(&mut self, doc: &Document<'_>, token: Token, out: &mut Vec<u8>) -> bool {
+        let (begin, mine, mut says) = (out.len(), self.spans.len(), false);
         for element in doc.tape.elements_of(token) {
             if is_left_out(doc, doc.tape.token(*element)) {
                 continue;
             }
             let start = out.len();
-            self.write(doc, *element, out);
-            self.spans.push((start as u32, out.len() as u32));
+            says |= self.write(doc, *element, out);
+            self.spans.push((start, out.len()));
         }
         self.sort(begin, mine, [b'[', b']'], out);
+        says
     }
 
     /// Expanded names stand in another order than those that were sent.
-    fn sorted_object(&mut self, doc: &Document<'_>, token: Token, out: &mut Vec<u8>) {
-        let (begin, mine) = (out.len(), self.spans.len());
+    fn sorted_object(&mut self, doc: &Document<'_>, token: Token, out: &mut Vec<u8>) -> bool {
+        let (begin, mine, mut says) = (out.len(), self.spans.len(), false);
         for member in doc.tape.members_of(token) {
             let value = doc.tape.token(member.value);
             if is_left_out(doc, value) {
                 continue;
             }
             let start = out.len();
-            push_name(doc, member, out);
+            self.push_name(doc, member, out);
             out.push(b':');
-            self.value(doc, value, out);
-            match is_spent(value, out) {
+            let value_says = self.value(doc, value, out);
+            match is_dropped(doc, value, value_says, out) {
                 true => out.truncate(start),
-                false => self.spans.push((start as u32, out.len() as u32)),
+                false => {
+                    says |= value_says;
+                    self.spans.push((start, out.len()));
+                }
             }
         }
         self.sort(begin, mine, [b'{', b'}'], out);
+        says
+    }
+
+    /// Appends a name with its namespace, as long as there is room for it.
+    fn push_name(&mut self, doc: &Document<'_>, member: &Member, out: &mut Vec<u8>) {
+        let name = doc.tape.name(doc.payload, member);
+        let expanded =
+            doc.rest.and_then(|rest| rest.bindings.expand(doc.tape, doc.payload, rest.known, name));
+        match (expanded, member.decoded) {
+            (Some((namespace, local)), _) => {
+                self.fault = match self.room.checked_sub(namespace.len()) {
+                    _ if self.fault.is_some() => return,
+                    _ if namespace.len() > MAX_NAMESPACE => Some(fault!(Reason::Json, LONG)),
+                    None => Some(fault!(Reason::Json, MANY)),
+                    Some(room) => {
+                        self.room = room;
+                        out.push(b'"');
+                        push_inner(namespace, out);
+                        push_inner(local, out);
+                        out.push(b'"');
+                        None
+                    }
+                };
+            }
+            (None, false) => {
+                push_span(doc.payload, member.start as usize - 1, member.end as usize + 1, out)
+            }
+            (None, true) => push_escaped(name, out),
+        }
     }
 
     /// Puts the texts written since `begin` in the order of their bytes, between brackets.
     fn sort(&mut self, begin: usize, mine: usize, brackets: [u8; 2], out: &mut Vec<u8>) {
-        let text = |span: &(u32, u32)| span.0 as usize..span.1 as usize;
+        let text = |span: &(usize, usize)| span.0..span.1;
         self.spans[mine..].sort_unstable_by(|a, b| out[text(a)].cmp(&out[text(b)]));
         self.sorted.clear();
         self.sorted.push(brackets[0]);
@@ -161,10 +228,12 @@ impl Writer {
     }
 }
 
-/// Whether nothing is left of an object that was not empty: all it said is in the identity, or
-/// ignored, so that whether it stands there makes no difference.
-fn is_spent(value: Token, out: &[u8]) -> bool {
-    value.kind == Kind::Object && value.count > 0 && out.ends_with(b":{}")
+/// Whether a member makes no difference: it says nothing and the recipe takes that for absent; or
+/// nothing is left of an object that was not empty, since all it said is in the identity or
+/// ignored.
+fn is_dropped(doc: &Document<'_>, value: Token, says: bool, out: &[u8]) -> bool {
+    let spent = || value.kind == Kind::Object && value.count > 0 && out.ends_with(b":{}");
+    (doc.empty_is_absent && !says) || spent()
 }
 
 /// Puts the bracket in the place of the first comma, or at the end where nothing was written.
@@ -180,24 +249,6 @@ fn is_left_out(doc: &Document<'_>, token: Token) -> bool {
         Mark::LeftOut => true,
         Mark::Aside => doc.rest.is_some(),
         Mark::Literal | Mark::Unordered | Mark::Items => false,
-    }
-}
-
-fn push_name(doc: &Document<'_>, member: &Member, out: &mut Vec<u8>) {
-    let name = doc.tape.name(doc.payload, member);
-    let expanded =
-        doc.rest.and_then(|rest| rest.bindings.expand(doc.tape, doc.payload, rest.known, name));
-    match (expanded, member.decoded) {
-        (Some((namespace, local)), _) => {
-            out.push(b'"');
-            push_inner(namespace, out);
-            push_inner(local, out);
-            out.push(b'"');
-        }
-        (None, false) => {
-            push_span(doc.payload, member.start as usize - 1, member.end as usize + 1, out)
-        }
-        (None, true) => push_escaped(name, out),
     }
 }
 

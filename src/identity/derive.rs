@@ -58,7 +58,7 @@ pub(super) struct Scratch {
     pub rest: Vec<u8>,
     pub content: Vec<u8>,
     pub item_contents: Vec<u8>,
-    pub item_spans: Vec<(u32, u32)>,
+    pub item_spans: Vec<(usize, usize)>,
     pub prefixes: String,
     pub answers: Vec<Result<Derived, Rejection>>,
     /// The number of the first of equal items.
@@ -150,7 +150,7 @@ impl Run<'_> {
         };
         let (list, count) = self.elements(items, list)?;
         if let Some(namespaces) = &items.namespaces {
-            self.s.bindings.add(&self.s.tape, self.payload, 0, namespaces);
+            self.s.bindings.enter_record(&self.s.tape, self.payload, namespaces);
         }
         match recipe.granularity {
             Granularity::Record => self.record_of_items(items, list, count),
@@ -229,7 +229,8 @@ impl Run<'_> {
     /// Key and digest of a record as one event.
     pub(super) fn finish_record(&mut self, items: Option<(Found, usize)>) -> Result<(), Rejection> {
         let recipe = self.recipe;
-        self.write_rest(&recipe.record, 0, &[]);
+        self.write_rest(&recipe.record, 0, &[])
+            .map_err(|fault| Which::Record.rejection(recipe, "", fault))?;
         let s = &mut *self.s;
         let encoder = Encoder {
             encoding: recipe.encoding,
@@ -251,7 +252,12 @@ impl Run<'_> {
     }
 
     /// What no other part of the identity speaks of, where the recipe wants it.
-    pub(super) fn write_rest(&mut self, scope: &Scope, root: u32, known: &[(String, String)]) {
+    pub(super) fn write_rest(
+        &mut self,
+        scope: &Scope,
+        root: u32,
+        known: &[(String, String)],
+    ) -> Result<(), Fault> {
         let s = &mut *self.s;
         s.rest.clear();
         if scope.rest.is_some() {
@@ -260,10 +266,12 @@ impl Run<'_> {
                 payload: self.payload,
                 normalized: &s.output.bytes,
                 items: &s.item_contents,
+                empty_is_absent: scope.content.empty_is_absent,
                 rest: Some(Rest { bindings: &s.bindings, known }),
             };
-            s.writer.write(&doc, root, &mut s.rest);
+            s.writer.write_rest(&doc, root, &mut s.rest)?;
         }
+        Ok(())
     }
 
     /// Hashes the identity that has been written, and the content of the event.
@@ -278,6 +286,7 @@ impl Run<'_> {
             payload: self.payload,
             normalized: &s.output.bytes,
             items: &s.item_contents,
+            empty_is_absent: scope.content.empty_is_absent,
             rest: None,
         };
         if scope.rest.is_none() {
@@ -285,9 +294,12 @@ impl Run<'_> {
         }
         // With a rest, all but what is set aside is in the identity.
         for pointer in &scope.content.aside {
-            match s.tape.at(self.payload, root, &pointer.segments) {
-                Some(token) => s.writer.write(&doc, token, &mut s.content),
-                None => s.content.push(b'-'),
+            let start = s.content.len();
+            let token = s.tape.at(self.payload, root, &pointer.segments);
+            let says = token.map(|token| s.writer.write(&doc, token, &mut s.content));
+            if says.is_none_or(|says| !says && doc.empty_is_absent) {
+                s.content.truncate(start);
+                s.content.push(b'-');
             }
             s.content.push(b'\n');
         }

@@ -76,6 +76,25 @@ pub fn explain(
     Ok(events.into_iter().zip(traces).map(explained).collect())
 }
 
+/// Shows a text of a document on one line: what would be no sign of its own (control and format
+/// characters, line ends, turns of the direction of writing) stands as `\u{…}` or `\n`.
+///
+/// ```
+/// use oncegate::identity::visible;
+///
+/// assert_eq!(visible("é \"a\\b\" \n\u{1b}[0m\u{202e}"), "é \"a\\b\" \\n\\u{1b}[0m\\u{202e}");
+/// ```
+pub fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '"' | '\'' | '\\' => shown.push(c),
+            _ => shown.extend(c.escape_debug()),
+        }
+    }
+    shown
+}
+
 /// What was noted while an event was derived.
 #[derive(Debug, Default)]
 pub(super) struct Trace {

@@ -60,12 +60,12 @@ impl Normalizing<'_> {
                 values.push(self.compound(field, *slot)?);
                 continue;
             };
-            let start = self.output.bytes.len() as u32;
+            let start = self.place().map_err(|fault| Misfit::at(&field.pointer.text, fault))?;
             let form = match self.one(normalizer, *slot) {
                 Ok(form) => form,
                 Err(fault) => return Err(Misfit::at(&field.pointer.text, fault)),
             };
-            let end = self.output.bytes.len() as u32;
+            let end = self.place().map_err(|fault| Misfit::at(&field.pointer.text, fault))?;
             values.push(Value { form, start, end, micros: self.output.micros });
         }
         for rule in &scope.rules {
@@ -77,6 +77,9 @@ impl Normalizing<'_> {
     /// Normalizes members that are not fields, where they stand.
     pub fn in_place(&mut self, scope: &Scope, places: &[(u32, usize)]) -> Result<(), Box<Misfit>> {
         for (token, index) in places {
+            if scope.content.empty_is_absent && self.tape.is_empty(*token) {
+                continue;
+            }
             let member = &scope.content.in_place[*index];
             self.replace(*token, &member.normalizer)
                 .map_err(|fault| Misfit::at(&member.pointer.text, fault))?;
@@ -150,15 +153,23 @@ impl Normalizing<'_> {
 
     /// The same as a value.
     pub(super) fn one_value(&mut self, normalizer: &Normalizer, slot: u32) -> Result<Value, Fault> {
-        let start = self.output.bytes.len() as u32;
+        let start = self.place()?;
         let form = self.one(normalizer, slot)?;
-        Ok(Value { form, start, end: self.output.bytes.len() as u32, micros: self.output.micros })
+        Ok(Value { form, start, end: self.place()?, micros: self.output.micros })
+    }
+
+    /// Where the normalizers' bytes end now. What does not fit is refused, so that no span ever
+    /// names other bytes than it should.
+    #[inline]
+    pub(super) fn place(&self) -> Result<u32, Fault> {
+        const RULE: &str = "what is normalized of a document has at most 4 GiB";
+        u32::try_from(self.output.bytes.len()).map_err(|_| fault!(Reason::Json, RULE))
     }
 
     /// Normalizes one value and puts the result in its place, for the content to show.
     pub(super) fn replace(&mut self, token: u32, normalizer: &Normalizer) -> Result<Value, Fault> {
         let value = self.one_value(normalizer, token)?;
-        self.tape.replace(token, value.start as usize, value.end as usize);
+        self.tape.replace(token, value.start, value.end);
         Ok(value)
     }
 }

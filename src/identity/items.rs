@@ -45,20 +45,21 @@ impl Run<'_> {
         let compare = ItemOrder { items, values: &s.items, bytes: &s.output.bytes };
         let equals = compare.sort_for_identity(count as u32, &mut s.order);
         match equals {
-            false => self.write_item_contents(list),
+            false => self.write_item_contents(items, list),
             true => self.write_item_contents_sorted(items, list),
         }
         self.finish_record(Some((list, count)))
     }
 
     /// The contents of the items as one list, in the order that the identity has.
-    fn write_item_contents(&mut self, list: Found) {
+    fn write_item_contents(&mut self, items: &Items, list: Found) {
         let s = &mut *self.s;
         let doc = Document {
             tape: &s.tape,
             payload: self.payload,
             normalized: &s.output.bytes,
             items: &[],
+            empty_is_absent: items.scope.content.empty_is_absent,
             rest: None,
         };
         let elements = s.tape.elements_of(s.tape.token(list.token));
@@ -79,16 +80,17 @@ impl Run<'_> {
             payload: self.payload,
             normalized: &s.output.bytes,
             items: &[],
+            empty_is_absent: items.scope.content.empty_is_absent,
             rest: None,
         };
         for element in s.tape.elements_of(s.tape.token(list.token)) {
-            let start = s.content.len() as u32;
+            let start = s.content.len();
             s.writer.write(&doc, *element, &mut s.content);
-            s.item_spans.push((start, s.content.len() as u32));
+            s.item_spans.push((start, s.content.len()));
         }
         let content = |index: u32| {
             let (start, end) = s.item_spans[index as usize];
-            &s.content[start as usize..end as usize]
+            &s.content[start..end]
         };
         s.content_order.clone_from(&s.order);
         ItemOrder { items, values: &s.items, bytes: &s.output.bytes }
@@ -111,10 +113,12 @@ impl Run<'_> {
         let array = array.start as usize..array.end as usize;
         for index in 0..count {
             self.s.first_value = self.s.items.len();
-            let answer = self.item(items, list, index);
-            let element = self.element(list, index);
+            let answer = match self.item(items, list, index) {
+                Ok(()) => self.finish_item(items, list, index, array.clone()),
+                Err(rejection) => Err(rejection),
+            };
             let answer = match answer {
-                Ok(()) => Ok(self.finish_item(items, element, array.clone())),
+                Ok(derived) => Ok(derived),
                 Err(rejection) => {
                     self.s.items.truncate(self.s.first_value);
                     self.trace_nothing();
@@ -135,26 +139,40 @@ impl Run<'_> {
     }
 
     /// Key (without an occurrence) and digest of the item whose values are at hand.
-    fn finish_item(&mut self, items: &Items, element: u32, array: Range<usize>) -> Derived {
-        self.write_item_preimage(items, element, None);
+    fn finish_item(
+        &mut self,
+        items: &Items,
+        list: Found,
+        index: usize,
+        array: Range<usize>,
+    ) -> Result<Derived, Rejection> {
+        let element = self.element(list, index);
+        self.write_item_preimage(items, list, index, None)?;
         let token = self.s.tape.token(element);
         let element_span = token.start as usize..token.end as usize;
         let span = ItemSpan { element: element_span, array };
         let derived = self.derived(&items.scope, element, Some(span));
         self.trace_item(items, element);
-        derived
+        Ok(derived)
     }
 
     /// Writes the identity of the item whose values are at hand.
-    fn write_item_preimage(&mut self, items: &Items, element: u32, occurrence: Option<i64>) {
-        let outer = self.s.bindings.len();
+    fn write_item_preimage(
+        &mut self,
+        items: &Items,
+        list: Found,
+        index: usize,
+        occurrence: Option<i64>,
+    ) -> Result<(), Rejection> {
+        let element = self.element(list, index);
         let mut known = &[][..];
         if let Some(namespaces) = &items.namespaces {
-            self.s.bindings.add(&self.s.tape, self.payload, element, namespaces);
+            self.s.bindings.enter_item(&self.s.tape, self.payload, element, namespaces);
             known = &namespaces.known;
         }
-        self.write_rest(&items.scope, element, known);
-        self.s.bindings.truncate(outer);
+        let which = Which::Item(list.pointer, index);
+        self.write_rest(&items.scope, element, known)
+            .map_err(|fault| which.rejection(self.recipe, "", fault))?;
         let s = &mut *self.s;
         let encoder = Encoder {
             encoding: self.recipe.encoding,
@@ -166,6 +184,7 @@ impl Run<'_> {
         let values = &s.items[s.first_value..];
         s.preimage.clear();
         encoder.parts(&self.recipe.layout.item, values, occurrence, &mut s.preimage);
+        Ok(())
     }
 
     /// Gives equal items of the record their numbers, in the order of their digests, and their
@@ -186,15 +205,16 @@ impl Run<'_> {
                 if before == Some(equal.identity) { number + 1 } else { self.s.first_occurrence };
             before = Some(equal.identity);
             self.s.first_value = equal.first_value;
-            self.write_item_preimage(
-                items,
-                self.element(list, equal.index),
-                Some(i64::from(number)),
-            );
+            let written =
+                self.write_item_preimage(items, list, equal.index, Some(i64::from(number)));
             self.trace_occurrence(equal.index);
-            if let Ok(derived) = &mut self.s.answers[equal.index] {
-                derived.key = EventKey::new(Sha256::digest(&self.s.preimage).into());
-                derived.occurrence = Some(number);
+            match (&mut self.s.answers[equal.index], written) {
+                (Ok(derived), Ok(())) => {
+                    derived.key = EventKey::new(Sha256::digest(&self.s.preimage).into());
+                    derived.occurrence = Some(number);
+                }
+                (answer, Err(rejection)) => *answer = Err(rejection),
+                (Err(_), Ok(())) => {}
             }
         }
         self.s.identities = identities;

@@ -15,7 +15,7 @@ use super::resolve::NONE;
 #[derive(Debug, Default)]
 pub(crate) struct Lists {
     text: Vec<u8>,
-    spans: Vec<(u32, u32)>,
+    spans: Vec<(usize, usize)>,
 }
 
 impl Normalizing<'_> {
@@ -62,13 +62,15 @@ impl Normalizing<'_> {
                     .push(|text| push_json(value.form, value.bytes(&self.output.bytes), text));
             }
         }
-        Ok(self.finish_list(unordered))
+        self.finish_list(field, unordered)
     }
 
-    fn finish_list(&mut self, unordered: bool) -> Value {
-        let start = self.output.bytes.len() as u32;
+    fn finish_list(&mut self, field: &Field, unordered: bool) -> Result<Value, Box<Misfit>> {
+        let misfit = |fault| Misfit::at(&field.pointer.text, fault);
+        let start = self.place().map_err(misfit)?;
         self.lists.finish(unordered, &mut self.output.bytes);
-        Value { form: Form::Json, start, end: self.output.bytes.len() as u32, micros: 0 }
+        let end = self.place().map_err(misfit)?;
+        Ok(Value { form: Form::Json, start, end, micros: 0 })
     }
 
     pub(super) fn group(
@@ -93,9 +95,9 @@ impl Normalizing<'_> {
                 );
                 return Err(Misfit::below(field, index, "", fault));
             }
-            self.lists.spans.push((start as u32, self.lists.text.len() as u32));
+            self.lists.spans.push((start, self.lists.text.len()));
         }
-        Ok(self.finish_list(group.unordered))
+        self.finish_list(field, group.unordered)
     }
 
     /// Writes one element as JSON; how many of its members the group names.
@@ -178,14 +180,14 @@ impl Lists {
     }
 
     fn push(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
-        let start = self.text.len() as u32;
+        let start = self.text.len();
         write(&mut self.text);
-        self.spans.push((start, self.text.len() as u32));
+        self.spans.push((start, self.text.len()));
     }
 
     /// Appends the elements as a JSON array, sorted by their bytes if their order means nothing.
     fn finish(&mut self, unordered: bool, out: &mut Vec<u8>) {
-        let text = |span: &(u32, u32)| &self.text[span.0 as usize..span.1 as usize];
+        let text = |span: &(usize, usize)| &self.text[span.0..span.1];
         if unordered {
             self.spans.sort_unstable_by(|a, b| text(a).cmp(text(b)));
         }

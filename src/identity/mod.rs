@@ -66,7 +66,7 @@
 //! sorted by the bytes of their names, without blanks, only `"`, `\` and control characters
 //! escaped, and numbers as the text they were sent as. Left out is what the identity holds
 //! already in normalized form, what the recipe ignores, and objects of which nothing else is
-//! left; lists that the recipe calls unordered, and items that it sorts, stand sorted. So a
+//! left, and, where the recipe says so, members that are empty; lists that the recipe calls unordered, and items that it sorts, stand sorted. So a
 //! member that is normalized makes a difference only where its meaning does, and any other member
 //! wherever its value is written otherwise (`4.2` and `4.20`), JSON syntax apart.
 //!
@@ -78,7 +78,7 @@
 //!
 //! A record is rejected as a whole when it is not strict JSON (repeated members, `NaN`, lone
 //! surrogates, bad UTF-8, text behind the document, nesting deeper than [`MAX_DEPTH`], more than
-//! 128 MiB), or when a field of the record itself is bad. A bad item rejects the record in
+//! 128 MiB, namespaces in use of more than 512 bytes), or when a field of the record itself is bad. A bad item rejects the record in
 //! granularity `record` and only itself in granularity `items`. A list of items that is missing
 //! or empty rejects the record as `empty` in both: a record never vanishes. No rejection holds a
 //! value of the document.
@@ -112,7 +112,7 @@ mod shipped;
 pub use derive::Deriver;
 pub use differences::{Delivery, differing_members};
 pub use events::{Event, Events, ItemSpan};
-pub use explain::{Explained, ExplainedField, explain};
+pub use explain::{Explained, ExplainedField, explain, visible};
 pub use hash::{ContentDigest, EventKey};
 pub use json::MAX_DEPTH;
 pub use normalize::try_out::{Normalized, NotNormalized, normalize, normalizers};

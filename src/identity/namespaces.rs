@@ -3,35 +3,55 @@
 //! One prefix can stand for two namespaces in two documents, and two prefixes for one, so a name
 //! is only itself once it is expanded (JSON-LD 1.1, section 3.2). Contexts that are only named by
 //! their address are not fetched: the recipe states what they bind.
+//!
+//! Bindings are sorted by prefix, so that many names cost little. Nothing is written here.
 
 use super::json::{Kind, Tape, Token};
 use super::recipe::Namespaces;
 
-/// The bindings of a document and of the item at hand, the innermost last.
+/// The bindings of a document, then those of the item at hand, which go before them.
 #[derive(Debug, Default)]
 pub(crate) struct Bindings {
-    /// Index of the member that binds, and the token of the namespace.
-    bound: Vec<(u32, u32)>,
+    /// Two runs, each sorted by prefix, no prefix twice in one.
+    bound: Vec<Bound>,
+    /// Where the item's begin.
+    outer: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Bound {
+    /// Index of the member that binds.
+    member: u32,
+    /// The token of the namespace, which is a text.
+    namespace: u32,
 }
 
 impl Bindings {
     pub fn clear(&mut self) {
         self.bound.clear();
+        self.outer = 0;
     }
 
-    pub fn len(&self) -> usize {
-        self.bound.len()
+    /// Takes up what the context of the record binds.
+    pub fn enter_record(&mut self, tape: &Tape, payload: &[u8], namespaces: &Namespaces) {
+        self.clear();
+        self.add(tape, payload, 0, namespaces);
+        self.outer = self.bound.len();
     }
 
-    pub fn truncate(&mut self, len: usize) {
-        self.bound.truncate(len);
+    /// Takes up what the context of an item binds, in the place of the item before.
+    pub fn enter_item(&mut self, tape: &Tape, payload: &[u8], item: u32, namespaces: &Namespaces) {
+        self.bound.truncate(self.outer);
+        self.add(tape, payload, item, namespaces);
     }
 
-    /// Takes up what a context, or a list of them, binds.
-    pub fn add(&mut self, tape: &Tape, payload: &[u8], root: u32, namespaces: &Namespaces) {
+    /// Takes up what a context, or a list of them, binds; of two bindings of a prefix the later
+    /// holds.
+    fn add(&mut self, tape: &Tape, payload: &[u8], root: u32, namespaces: &Namespaces) {
         let Some(context) = tape.at(payload, root, &namespaces.pointer.segments) else {
             return;
         };
+        let begin = self.bound.len();
         let token = tape.token(context);
         match token.kind {
             Kind::Object => self.add_object(tape, payload, token),
@@ -42,18 +62,36 @@ impl Bindings {
             }
             _ => {}
         }
+        let prefix = |bound: &Bound| tape.name(payload, &tape.members[bound.member as usize]);
+        // Members of an object that stands later have higher indices.
+        self.bound[begin..].sort_unstable_by(|a, b| {
+            prefix(a).cmp(prefix(b)).then_with(|| a.member.cmp(&b.member))
+        });
+        let mut kept = begin;
+        for at in begin..self.bound.len() {
+            let bound = self.bound[at];
+            match kept > begin && prefix(&self.bound[kept - 1]) == prefix(&bound) {
+                true => self.bound[kept - 1] = bound,
+                false => {
+                    self.bound[kept] = bound;
+                    kept += 1;
+                }
+            }
+        }
+        self.bound.truncate(kept);
     }
 
     fn add_object(&mut self, tape: &Tape, payload: &[u8], object: Token) {
         for (place, member) in tape.members_of(object).iter().enumerate() {
             let value = tape.token(member.value);
             let namespace = match value.kind {
-                Kind::Text | Kind::Decoded => Some(member.value),
                 Kind::Object => tape.find(payload, value, super::json::prefix_of(b"@id"), b"@id"),
-                _ => None,
+                _ => Some(member.value),
             };
-            if let Some(namespace) = namespace {
-                self.bound.push((object.first + place as u32, namespace));
+            let is_text =
+                |token: &u32| matches!(tape.token(*token).kind, Kind::Text | Kind::Decoded);
+            if let Some(namespace) = namespace.filter(is_text) {
+                self.bound.push(Bound { member: object.first + place as u32, namespace });
             }
         }
     }
@@ -72,11 +110,11 @@ impl Bindings {
         if local.starts_with(b"//") {
             return None;
         }
-        let bound = self.bound.iter().rev().find_map(|(member, namespace)| {
-            let binds = tape.name(payload, &tape.members[*member as usize]) == prefix;
-            let namespace = tape.token(*namespace);
-            let text = matches!(namespace.kind, Kind::Text | Kind::Decoded);
-            (binds && text).then(|| tape.text(payload, namespace))
+        let (outer, inner) = self.bound.split_at(self.outer);
+        let bound = [inner, outer].into_iter().find_map(|bound| {
+            let member = |bound: &Bound| &tape.members[bound.member as usize];
+            let at = bound.binary_search_by(|b| tape.name(payload, member(b)).cmp(prefix)).ok()?;
+            Some(tape.text(payload, tape.token(bound[at].namespace)))
         });
         let known = || {
             let at = known.binary_search_by(|(known, _)| known.as_bytes().cmp(prefix)).ok()?;

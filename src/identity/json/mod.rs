@@ -14,5 +14,14 @@ mod tape;
 
 pub(crate) use tape::{Kind, Mark, Member, Tape, Token, compare_names, index_of, prefix_of};
 
+/// Whether a text is a JSON number and nothing else (RFC 8259, section 6).
+pub(crate) fn is_number(text: &[u8]) -> bool {
+    let mut tape = Tape::default();
+    tape.read(text).is_ok() && {
+        let root = tape.token(0);
+        root.kind == Kind::Number && root.end as usize - root.start as usize == text.len()
+    }
+}
+
 /// How many arrays and objects may stand inside each other.
 pub const MAX_DEPTH: usize = 64;

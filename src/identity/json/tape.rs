@@ -166,9 +166,9 @@ impl Tape {
     }
 
     /// Puts a normalized text in the place of a value.
-    pub fn replace(&mut self, index: u32, start: usize, end: usize) {
+    pub fn replace(&mut self, index: u32, start: u32, end: u32) {
         let token = &mut self.tokens[index as usize];
-        (token.kind, token.start, token.end) = (Kind::Normalized, start as u32, end as u32);
+        (token.kind, token.start, token.end) = (Kind::Normalized, start, end);
     }
 
     /// The value of a member by its name.

@@ -1,12 +1,13 @@
-//! The GS1 Core Business Vocabulary 2.0: business steps, dispositions and two more.
+//! The GS1 Core Business Vocabulary 2.0: business steps, dispositions and three more.
 //!
 //! Bare word, URN, web URI and CURIE of one value are one, printed as the URN (the namespace
 //! `ns.gs1.org` stands in drafts of the standard and in documents of that time). The vocabulary is
-//! closed and its case matters; what stands in a namespace of GS1 and is unknown is a mistake.
+//! closed and its case matters; what stands in a namespace of GS1 (its URNs, the prefixes of its
+//! contexts, any address below `gs1.org`) and is unknown is a mistake.
 //! A URI of the user's own vocabulary is kept as it is.
 
 use super::text::Text;
-use super::uri::is_uri;
+use super::uri::{host, is_uri, without_scheme};
 use super::{Answer, Input, Output};
 use crate::identity::reject::{Reason, fault};
 
@@ -21,6 +22,8 @@ pub(crate) enum Vocabulary {
     BizTransactionType,
     /// Section 7.4.
     SourceDestinationType,
+    /// Section 7.5.
+    ErrorReason,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +49,7 @@ impl Vocabulary {
             Vocabulary::SourceDestinationType => {
                 (b"urn:epcglobal:cbv:sdt:", b"SDT-", SOURCE_DESTINATION_TYPES)
             }
+            Vocabulary::ErrorReason => (b"urn:epcglobal:cbv:er:", b"ER-", ERROR_REASONS),
         }
     }
 }
@@ -75,14 +79,22 @@ impl Cbv {
 }
 
 fn in_gs1_namespace(text: &[u8]) -> bool {
-    const NAMESPACES: [&[u8]; 5] = [
-        b"urn:epcglobal:",
-        b"cbv:",
-        b"https://ref.gs1.org/",
-        b"http://ref.gs1.org/",
-        b"https://ns.gs1.org/",
-    ];
-    NAMESPACES.iter().any(|n| text.get(..n.len()).is_some_and(|t| t.eq_ignore_ascii_case(n)))
+    // URNs of GS1, and the prefixes that the standard's own contexts bind.
+    const BEGINNINGS: [&[u8]; 6] =
+        [b"urn:epcglobal:", b"urn:epc:", b"cbv:", b"cbvmda:", b"epcis:", b"gs1:"];
+    let begins =
+        |with: &&[u8]| text.get(..with.len()).is_some_and(|t| t.eq_ignore_ascii_case(with));
+    BEGINNINGS.iter().any(begins) || without_scheme(text).is_some_and(is_gs1_org)
+}
+
+/// Whether an address, from behind `//` on, is one of `gs1.org` or of a domain below it.
+fn is_gs1_org(address: &[u8]) -> bool {
+    let host = host(address);
+    let host = host.strip_suffix(b".").unwrap_or(host);
+    let Some(at) = host.len().checked_sub(b"gs1.org".len()) else {
+        return false;
+    };
+    host[at..].eq_ignore_ascii_case(b"gs1.org") && (at == 0 || host[at - 1] == b'.')
 }
 
 const BIZ_STEPS: &[&str] = &[
@@ -182,3 +194,5 @@ const BIZ_TRANSACTION_TYPES: &[&str] = &[
 ];
 
 const SOURCE_DESTINATION_TYPES: &[&str] = &["location", "owning_party", "possessing_party"];
+
+const ERROR_REASONS: &[&str] = &["did_not_occur", "incorrect_data"];

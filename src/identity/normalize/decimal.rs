@@ -217,23 +217,28 @@ fn exponent(text: &[u8]) -> Option<i64> {
     let (digits, []) = take_digits(digits)? else {
         return None;
     };
-    let size = digits.iter().fold(0i64, |n, d| (n * 10 + i64::from(d - b'0')).min(1 << 40));
+    let size = digits.iter().fold(0i64, |n, d| (n * 10 + i64::from(d - b'0')).min(1 << 58));
     Some(if negative { -size } else { size })
 }
 
 /// Appends a JSON number so that equal values are equal texts: significant digits and, where it
-/// is not zero, the power of ten of the last (`26.0` is `26`, `0.05` is `5e-2`). An exponent of
-/// more digits than anyone means is left as it was sent.
+/// is not zero, the power of ten of the last (`26.0` is `26`, `0.05` is `5e-2`). A power beyond
+/// seventeen digits, which nobody means, is left as it was sent.
 pub(crate) fn push_number_by_value(text: &[u8], out: &mut Vec<u8>) {
-    let exponent_digits = text.iter().rev().take_while(|b| b.is_ascii_digit()).count();
-    let has_exponent = text.iter().any(|b| matches!(b, b'e' | b'E'));
-    let Some(parts) = parse(text).filter(|_| !has_exponent || exponent_digits < 10) else {
+    let exponent = text.iter().position(|b| matches!(b, b'e' | b'E'));
+    let power = exponent.map_or(&text[..0], |at| &text[at + 1..]);
+    let leading = power.iter().take_while(|b| matches!(b, b'+' | b'-' | b'0')).count();
+    let Some(parts) = parse(text) else {
         out.extend_from_slice(text);
         return;
     };
     let all = parts.whole.len() + parts.fraction.len();
     if parts.skip == all {
         out.push(b'0');
+        return;
+    }
+    if power.len() - leading > 17 {
+        out.extend_from_slice(text);
         return;
     }
     if parts.negative {

@@ -184,6 +184,7 @@ fn cbv(cbv: &Cbv, tell: &mut Tell<'_>) {
             Vocabulary::Disposition => 1,
             Vocabulary::BizTransactionType => 2,
             Vocabulary::SourceDestinationType => 3,
+            Vocabulary::ErrorReason => 4,
         },
     );
     number(tell, *open);

@@ -5,6 +5,7 @@
 //! where a lot ends, so such a string is read only where its one variable value is the serial at
 //! its end (P27).
 
+use super::gs1_ais;
 use super::gs1_keys::{Identifier, KEYS, Key, QUALIFIERS};
 use crate::identity::reject::{Fault, Reason, fault};
 
@@ -61,7 +62,9 @@ impl<'a> Found<'a> {
         let (key, value) = self.key.ok_or(fault!(Reason::Epc, ONE))?;
         let mut identifier = Identifier::new(key, value)?;
         for ((ai, _), value) in QUALIFIERS.iter().zip(self.qualifiers) {
-            if let Some(value) = value {
+            // On a logistic label the lot is that of what the unit holds.
+            let of_contents = key == Key::Sscc && *ai == "10";
+            if let Some(value) = value.filter(|_| !of_contents) {
                 identifier.qualify(ai, value)?;
             }
         }
@@ -74,8 +77,8 @@ fn bracketed<'a>(text: &'a [u8], found: &mut Found<'a>) -> Result<(), Fault> {
     for part in text.split(|b| *b == b'(').skip(1) {
         let close = part.iter().position(|b| *b == b')').ok_or(fault!(Reason::Epc, FORM))?;
         let (ai, value) = (&part[..close], &part[close + 1..]);
-        let (length, shape) = shape_of(ai).ok_or(fault!(Reason::Epc, FORM))?;
-        if length != ai.len() || value.contains(&b')') || !shape.fits(value) {
+        let (length, form) = gs1_ais::begin(ai).ok_or(fault!(Reason::Epc, FORM))?;
+        if length != ai.len() || value.contains(&b')') || !form.fits(value) {
             return Err(fault!(Reason::Epc, FORM));
         }
         found.take(Element { ai, value })?;
@@ -98,79 +101,19 @@ fn scanned<'a>(text: &'a [u8], found: &mut Found<'a>) -> Result<(), Fault> {
     }
     rest = rest.strip_prefix(&[GS]).unwrap_or(rest);
     while !rest.is_empty() {
-        let (length, shape) = shape_of(rest).ok_or(fault!(Reason::Epc, FORM))?;
+        let (length, form) = gs1_ais::begin(rest).ok_or(fault!(Reason::Epc, FORM))?;
         let (ai, after) = rest.split_at_checked(length).ok_or(fault!(Reason::Epc, FORM))?;
-        let end = match shape {
-            Shape::Fixed(width) => width,
-            Shape::UpTo(_) => after.iter().position(|b| *b == GS).unwrap_or(after.len()),
-        };
+        let to_separator = || after.iter().position(|b| *b == GS).unwrap_or(after.len());
+        let end = form.fixed().unwrap_or_else(to_separator);
         let (value, after) = after.split_at_checked(end).ok_or(fault!(Reason::Epc, FORM))?;
-        if !separators && matches!(shape, Shape::UpTo(_)) && ai != b"21" {
+        if !separators && form.fixed().is_none() && ai != b"21" {
             return Err(fault!(Reason::Epc, END));
         }
-        if !shape.fits(value) {
+        if !form.fits(value) {
             return Err(fault!(Reason::Epc, FORM));
         }
         found.take(Element { ai, value })?;
         rest = after.strip_prefix(&[GS]).unwrap_or(after);
     }
     Ok(())
-}
-
-#[derive(Clone, Copy)]
-enum Shape {
-    /// Digits, exactly so many.
-    Fixed(usize),
-    /// At least one character and at most so many.
-    UpTo(usize),
-}
-
-impl Shape {
-    fn fits(self, value: &[u8]) -> bool {
-        match self {
-            Shape::Fixed(width) => value.len() == width && value.iter().all(u8::is_ascii_digit),
-            Shape::UpTo(longest) => {
-                (1..=longest).contains(&value.len())
-                    && value.iter().all(|b| matches!(b, b'!'..=b'~'))
-            }
-        }
-    }
-}
-
-/// The application identifier that a text begins with: its length, and the shape of its value.
-fn shape_of(text: &[u8]) -> Option<(usize, Shape)> {
-    let two = text.first_chunk::<2>()?;
-    let third = text.get(2).copied().unwrap_or(0);
-    let four = text.get(..4).filter(|ai| ai.iter().all(u8::is_ascii_digit));
-    Some(match two {
-        b"00" => (2, Shape::Fixed(18)),
-        b"01" | b"02" => (2, Shape::Fixed(14)),
-        b"10" | b"21" | b"22" => (2, Shape::UpTo(20)),
-        b"11" | b"12" | b"13" | b"15" | b"16" | b"17" => (2, Shape::Fixed(6)),
-        b"20" => (2, Shape::Fixed(2)),
-        b"30" | b"37" => (2, Shape::UpTo(8)),
-        b"23" if third == b'5' => (3, Shape::UpTo(28)),
-        b"24" if matches!(third, b'0' | b'1') => (3, Shape::UpTo(30)),
-        b"25" => match third {
-            b'0' | b'1' | b'3' => (3, Shape::UpTo(30)),
-            b'4' => (3, Shape::UpTo(20)),
-            b'5' => (3, Shape::UpTo(25)),
-            _ => return None,
-        },
-        b"31" | b"32" | b"33" | b"34" | b"35" | b"36" => four.map(|_| (4, Shape::Fixed(6)))?,
-        b"40" if matches!(third, b'0' | b'1' | b'3') => (3, Shape::UpTo(30)),
-        b"40" if third == b'2' => (3, Shape::UpTo(17)),
-        b"41" if matches!(third, b'0'..=b'7') => (3, Shape::Fixed(13)),
-        b"42" if third == b'0' => (3, Shape::UpTo(20)),
-        b"80" => match four? {
-            b"8003" | b"8004" | b"8010" => (4, Shape::UpTo(30)),
-            b"8006" | b"8017" | b"8018" => (4, Shape::UpTo(18)),
-            b"8011" => (4, Shape::UpTo(12)),
-            b"8013" => (4, Shape::UpTo(25)),
-            b"8019" => (4, Shape::UpTo(10)),
-            _ => return None,
-        },
-        [b'9', b'0'..=b'9'] => (2, Shape::UpTo(90)),
-        _ => return None,
-    })
 }

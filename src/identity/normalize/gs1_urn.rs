@@ -2,7 +2,8 @@
 //!
 //! The dots of a URN say where the company prefix ends, which the key itself does not tell;
 //! dropping them and adding the check digit gives the key. A scheme that has no key of GS1 is
-//! left to be kept as a URI.
+//! left to be kept as a URI; one that EPC does not know, or what a tag holds beside the identifier
+//! (`urn:epc:tag:…`), is refused: its author meant one of the others.
 
 use super::gs1::check_digit;
 use super::gs1_keys::{Identifier, Key, digits};
@@ -45,6 +46,12 @@ const SCHEMES: [Scheme; 10] = [
     scheme("sgcn", Key::Gcn, 2, 12, Rest::Serial),
 ];
 
+/// Schemes whose identifiers are no keys of GS1 (section 6.3.9 and on).
+const FOREIGN: [&[u8]; 5] = [b"gid", b"usdod", b"adi", b"bic", b"imovn"];
+/// Schemes of keys of GS1 that have a reader of their own.
+const OWN: [&[u8]; 5] = [b"grai", b"giai", b"ginc", b"cpi", b"itip"];
+
+const UNKNOWN: &str = "an EPC URN has a kind and a scheme that EPC knows, in lower case";
 const FORM: &str = "an EPC URN has the parts and digits of its scheme";
 
 const fn misshapen() -> Fault {
@@ -58,6 +65,21 @@ pub(super) fn read(urn: &[u8]) -> Result<Option<Identifier>, Fault> {
     let Some(body) = split.next() else {
         return Err(misshapen());
     };
+    let known = match kind {
+        b"id" | b"idpat" => {
+            SCHEMES.iter().any(|scheme| scheme.name == name)
+                || OWN.contains(&name)
+                || FOREIGN.contains(&name)
+        }
+        b"class" => name == b"lgtin",
+        _ => false,
+    };
+    if !known {
+        return Err(fault!(Reason::Epc, UNKNOWN));
+    }
+    if body.is_empty() {
+        return Err(misshapen());
+    }
     let pattern = kind == b"idpat";
     let body = match (kind, name) {
         (b"id", _) => body,

@@ -11,6 +11,7 @@ mod decimal;
 mod epc;
 mod facts;
 mod gs1;
+mod gs1_ais;
 mod gs1_keys;
 mod gs1_link;
 mod gs1_scan;

@@ -3,8 +3,9 @@
 //! For people who write a recipe; no record is read here.
 
 use super::{Input, Output};
+use crate::identity::json::is_number;
 use crate::identity::recipe::{RecipeError, normalizer_from_options, normalizer_names};
-use crate::identity::reject::Fault;
+use crate::identity::reject::{Fault, Reason, fault};
 
 /// What a normalizer makes of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +30,7 @@ pub enum NotNormalized {
 /// `options` is TOML as in a field of a recipe (`scale = 3`). Where a recipe would have to say
 /// something, what the strict recipes say is taken: three decimals, the vocabulary of business
 /// steps, their table of units. The value is taken as a JSON
-/// string; `number` says to take it as the text of a JSON number.
+/// string; `number` says that it is a JSON number, and what is none is refused.
 ///
 /// ```
 /// use oncegate::identity::normalize;
@@ -48,6 +49,10 @@ pub fn normalize(
     number: bool,
 ) -> Result<Normalized, NotNormalized> {
     let normalizer = normalizer_from_options(name, options).map_err(NotNormalized::Options)?;
+    if number && !is_number(value.as_bytes()) {
+        const RULE: &str = "a number in the form of JSON is due, without leading zeros and blanks";
+        return Err(NotNormalized::Refused(fault!(Reason::NotNumber, RULE)));
+    }
     let input =
         if number { Input::Number(value.as_bytes()) } else { Input::Text(value.as_bytes()) };
     let mut output = Output::default();

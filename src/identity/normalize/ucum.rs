@@ -3,8 +3,9 @@
 //! The grammar of UCUM 2.1 (section 2) with its case-sensitive symbols. Case is meaning: `S` is
 //! the siemens and `s` the second (P39), so nothing is folded. What is no UCUM is refused unless
 //! the recipe's table maps that exact spelling. Of two symbols for one unit (`l` and `L`) one is
-//! printed. Some expressions are valid and still nearly always a mistake: `K/uL` is kelvin per
-//! microlitre, and is refused unless the table says what is meant (UCUM-4).
+//! printed, and an exponent without needless signs and zeros. Some expressions are valid and still
+//! nearly always a mistake: `K/uL` is kelvin per microlitre, and is refused, however it is written,
+//! unless the table says what is meant (UCUM-4).
 
 use super::text::Text;
 use super::ucum_symbols::{METRIC, NON_METRIC, PREFIXES};
@@ -25,8 +26,9 @@ const FRIEND: &str =
 const MAX_LENGTH: usize = 128;
 const MAX_DEPTH: usize = 8;
 
-/// Valid UCUM that laboratories use for thousands per volume.
-const FALSE_FRIENDS: [&[u8]; 5] = [b"K/uL", b"K/mm3", b"K/cmm", b"M/uL", b"K/ul"];
+/// Symbols of UCUM (kelvin, gauss, tesla) that stand for thousands, thousand millions and million
+/// millions where they are divided by a volume.
+const COUNTS: [&[u8]; 3] = [b"K", b"G", b"T"];
 
 impl Ucum {
     pub fn apply(&self, input: Input<'_>, out: &mut Output) -> Answer {
@@ -39,9 +41,6 @@ impl Ucum {
             out.plain = true;
             return Ok(());
         }
-        if FALSE_FRIENDS.contains(&spelling) {
-            return Err(fault!(Reason::Unit, FRIEND));
-        }
         if spelling.len() > MAX_LENGTH {
             return Err(fault!(Reason::Unit, RULE));
         }
@@ -49,8 +48,11 @@ impl Ucum {
         let copy = &mut copy[..spelling.len()];
         copy.copy_from_slice(spelling);
         out.bytes.truncate(start);
-        let mut parser = Parser { text: copy, at: 0, out: &mut out.bytes };
+        let mut parser = Parser { text: copy, at: 0, out: &mut out.bytes, seen: Seen::default() };
         let read = parser.main_term().is_some() && parser.at == parser.text.len();
+        if read && parser.seen.is_count_per_volume() {
+            return Err(fault!(Reason::Unit, FRIEND));
+        }
         out.plain = !out.bytes[start..].iter().any(|b| matches!(b, b'"' | b'\\'));
         read.then_some(()).ok_or(fault!(Reason::Unit, RULE))
     }
@@ -60,6 +62,29 @@ struct Parser<'a> {
     text: &'a [u8],
     at: usize,
     out: &'a mut Vec<u8>,
+    seen: Seen,
+}
+
+/// What units an expression is a product of, as far as a false friend is told by it.
+#[derive(Default)]
+struct Seen {
+    counts: u32,
+    per_volume: u32,
+    others: u32,
+}
+
+impl Seen {
+    fn add(&mut self, prefix: &[u8], atom: &[u8], power: i32) {
+        match (atom, power) {
+            (_, 1) if prefix.is_empty() && COUNTS.contains(&atom) => self.counts += 1,
+            (b"l" | b"L", -1) | (b"m", -3) => self.per_volume += 1,
+            _ => self.others += 1,
+        }
+    }
+
+    fn is_count_per_volume(&self) -> bool {
+        (self.counts, self.per_volume, self.others) == (1, 1, 0)
+    }
 }
 
 impl Parser<'_> {
@@ -77,32 +102,33 @@ impl Parser<'_> {
     fn main_term(&mut self) -> Option<()> {
         if self.peek() == Some(b'/') {
             self.copy()?;
+            return self.term(0, -1, 1);
         }
-        self.term(0)
+        self.term(0, 1, 1)
     }
 
-    fn term(&mut self, depth: usize) -> Option<()> {
-        self.component(depth)?;
-        while matches!(self.peek(), Some(b'.' | b'/')) {
+    /// `first` is the sign of the first component's power, `sign` that of the others.
+    fn term(&mut self, depth: usize, first: i32, sign: i32) -> Option<()> {
+        self.component(depth, first)?;
+        while let Some(operator @ (b'.' | b'/')) = self.peek() {
             self.copy()?;
-            self.component(depth)?;
+            self.component(depth, if operator == b'/' { -sign } else { sign })?;
         }
         Some(())
     }
 
-    fn component(&mut self, depth: usize) -> Option<()> {
+    fn component(&mut self, depth: usize, sign: i32) -> Option<()> {
         match self.peek()? {
             b'(' if depth < MAX_DEPTH => {
                 self.copy()?;
-                self.term(depth + 1)?;
+                self.term(depth + 1, sign, sign)?;
                 (self.peek() == Some(b')')).then_some(())?;
                 self.copy()
             }
             b'{' => self.annotation(),
             b'1'..=b'9' if !self.is_power_of_ten() => self.factor(),
             _ => {
-                self.symbol()?;
-                self.exponent()?;
+                self.symbol(sign)?;
                 if self.peek() == Some(b'{') { self.annotation() } else { Some(()) }
             }
         }
@@ -130,27 +156,43 @@ impl Parser<'_> {
         self.copy()
     }
 
-    fn exponent(&mut self) -> Option<()> {
-        if matches!(self.peek(), Some(b'+' | b'-')) {
-            self.copy()?;
-            matches!(self.peek(), Some(b'0'..=b'9')).then_some(())?;
+    /// The power of a symbol, written without `+`, leading zeros, or where it is 1.
+    fn exponent(&mut self) -> Option<i32> {
+        let sign = self.peek().filter(|b| matches!(b, b'+' | b'-'));
+        self.at += usize::from(sign.is_some());
+        let rest = self.text.get(self.at..)?;
+        let count = rest.iter().take_while(|b| b.is_ascii_digit()).count();
+        if count == 0 {
+            return sign.is_none().then_some(1);
         }
-        while matches!(self.peek(), Some(b'0'..=b'9')) {
-            self.copy()?;
+        let zeros = rest[..count].iter().take_while(|b| **b == b'0').count();
+        let digits = &rest[zeros.min(count - 1)..count];
+        self.at += count;
+        let negative = sign == Some(b'-') && digits != b"0";
+        if negative {
+            self.out.push(b'-');
         }
-        Some(())
+        if negative || digits != b"1" {
+            self.out.extend_from_slice(digits);
+        }
+        let size = digits
+            .iter()
+            .fold(0, |n: i32, d| n.saturating_mul(10).saturating_add(i32::from(d - b'0')));
+        Some(if negative { -size } else { size })
     }
 
-    /// A symbol, with a prefix where it is metric; up to the exponent or the next operator.
-    fn symbol(&mut self) -> Option<()> {
-        let rest = &self.text[self.at..];
+    /// A symbol, with a prefix where it is metric, and its exponent.
+    fn symbol(&mut self, sign: i32) -> Option<()> {
+        let text = self.text;
+        let rest = &text[self.at..];
         let end = symbol_length(rest);
         // The exponent's digits may belong to the symbol, as in `m[H2O]` or `10*3`.
-        let symbol = &rest[..end];
-        let (prefix, atom) = split_prefix(symbol)?;
+        let (prefix, atom) = split_prefix(&rest[..end])?;
         self.out.extend_from_slice(prefix);
         self.out.extend_from_slice(preferred(atom));
         self.at += end;
+        let power = sign.saturating_mul(self.exponent()?);
+        self.seen.add(prefix, atom, power);
         Some(())
     }
 }
@@ -190,6 +232,7 @@ fn preferred(atom: &[u8]) -> &[u8] {
     match atom {
         b"l" => b"L",
         b"10^" => b"10*",
+        b"[iU]" => b"[IU]",
         _ => atom,
     }
 }

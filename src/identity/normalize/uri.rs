@@ -19,6 +19,23 @@ pub(super) fn is_uri(text: &[u8]) -> bool {
         })
 }
 
+/// What follows `http://` or `https://`, in any case (section 3.1).
+pub(super) fn without_scheme(text: &[u8]) -> Option<&[u8]> {
+    [&b"https://"[..], b"http://"].iter().find_map(|scheme| {
+        let (head, rest) = text.split_at_checked(scheme.len())?;
+        head.eq_ignore_ascii_case(scheme).then_some(rest)
+    })
+}
+
+/// The host of an address, from behind `//` on, without user and port (section 3.2).
+pub(super) fn host(address: &[u8]) -> &[u8] {
+    let end = address.iter().position(|b| matches!(b, b'/' | b'?' | b'#')).unwrap_or(address.len());
+    let authority = &address[..end];
+    let user = authority.iter().rposition(|b| *b == b'@').map_or(0, |at| at + 1);
+    let host = &authority[user..];
+    host.iter().position(|b| *b == b':').map_or(host, |port| &host[..port])
+}
+
 /// Undoes percent-encoding (section 2.1) into a short text; `None` where it is broken or what it
 /// holds does not fit.
 pub(super) fn decode(text: &[u8]) -> Option<Short> {

@@ -192,6 +192,7 @@ pub(super) fn content(section: &mut Section<'_, '_>) -> Built<Content> {
         aside: pointers(section, "aside", Stars::None)?,
         in_place,
         qualified,
+        empty_is_absent: section.flag("empty_is_absent")?.unwrap_or(false),
     })
 }
 

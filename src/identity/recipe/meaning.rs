@@ -12,7 +12,7 @@ use crate::identity::normalize::{Fact, Normalizer};
 use sha2::{Digest, Sha256};
 
 /// Grows whenever the same recipe would give other keys or digests than before.
-const ENGINE_VERSION: u8 = 1;
+const ENGINE_VERSION: u8 = 2;
 
 pub(super) fn fingerprint(recipe: &Recipe) -> [u8; 32] {
     let Recipe { name, version, granularity, encoding, prefix, event_time, record, items, .. } =
@@ -124,7 +124,7 @@ impl Meaning {
     }
 
     fn content(&mut self, content: &Content) {
-        let Content { ignore, unordered, aside, in_place, qualified } = content;
+        let Content { ignore, unordered, aside, in_place, qualified, empty_is_absent } = content;
         self.pointers(ignore);
         self.pointers(unordered);
         self.list(aside, Meaning::pointer);
@@ -133,6 +133,7 @@ impl Meaning {
             m.normalizer(normalizer);
         });
         self.pointers(qualified);
+        self.byte(u8::from(*empty_is_absent));
     }
 
     fn rule(&mut self, rule: &Rule) {

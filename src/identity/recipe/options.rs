@@ -73,7 +73,7 @@ pub(crate) fn one(name: &str, options: &str) -> Built<Normalizer> {
     }
     let source = super::source::Source { file: "options", text: &text };
     let document = source.parse()?;
-    let mut section = Section::new(source, document.get_ref(), "the options", 0);
+    let mut section = Section::new(source, document.get_ref(), "this list of options", 0);
     let normalizer = normalizer(&mut section)?;
     section.finish()?;
     Ok(normalizer)
@@ -213,6 +213,7 @@ fn cbv(section: &mut Section<'_, '_>) -> Built<Cbv> {
         ("disposition", Vocabulary::Disposition),
         ("biz-transaction-type", Vocabulary::BizTransactionType),
         ("source-destination-type", Vocabulary::SourceDestinationType),
+        ("error-reason", Vocabulary::ErrorReason),
     ];
     if section.text("vocabulary")?.is_none() {
         return section.missing("vocabulary");

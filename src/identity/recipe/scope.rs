@@ -99,6 +99,8 @@ pub(crate) struct Content {
     pub in_place: Vec<InPlace>,
     /// Objects of which every member that the recipe does not name has a namespace.
     pub qualified: Vec<Pointer>,
+    /// Members that are `null`, `""`, `[]` or `{}`, or hold nothing else, count as absent.
+    pub empty_is_absent: bool,
 }
 
 /// A member that is normalized where it stands, outside of the identity's fields.
