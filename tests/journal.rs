@@ -3,9 +3,11 @@
 use oncegate::gate::{Counts, FirstSighting, Progress, SightingKey, WindowState};
 use oncegate::gate::{Incarnation, Part};
 use oncegate::identity::{ContentDigest, EventKey};
-use oncegate::journal::entry::{NO_ENTRY, begin_header, encode, encode_admit, encode_part};
+use oncegate::journal::entry::{NO_ENTRY, begin_header, encode, encode_part};
 use oncegate::journal::packed::{Rows, unpack_absorbed, unpack_firsts};
-use oncegate::journal::{Assembler, ChainHead, Entry, EntryContext, EntryError, Position};
+use oncegate::journal::{
+    Assembler, ChainHead, Entry, EntryContext, EntryError, Position, encode_admit,
+};
 use proptest::prelude::*;
 
 fn context() -> EntryContext {

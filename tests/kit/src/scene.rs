@@ -23,8 +23,6 @@ const REST_TIMEOUT: Duration = Duration::from_secs(120);
 pub struct SceneOptions {
     /// What the raw topic holds.
     pub kind: Kind,
-    /// Another recipe than that of the kind.
-    pub recipe: Option<String>,
     /// Its partitions.
     pub partitions: i32,
     /// `batch.records`.
@@ -51,7 +49,6 @@ impl Default for SceneOptions {
     fn default() -> SceneOptions {
         SceneOptions {
             kind: Kind::Lab,
-            recipe: None,
             partitions: 4,
             batch_records: 500,
             batch_wait_ms: 20,

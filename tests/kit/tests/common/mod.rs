@@ -1,5 +1,6 @@
 //! What the real-broker tests share: one broker a test binary, samples, and the check that the
 //! logs and stores of a scene agree.
+#![allow(dead_code, reason = "each test binary uses its part of it")]
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
