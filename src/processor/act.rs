@@ -13,9 +13,9 @@ use crate::gate::{
     SightingKey, Target, unwritable,
 };
 use crate::identity::{Deriver, EventKey};
-use crate::journal::entry::encode_admit;
+
 use crate::journal::never::{LetThroughAt, NeverLetThrough};
-use crate::journal::{EncodedEntry, Position, Receipt};
+use crate::journal::{EncodedEntry, Position, Receipt, encode_admit};
 use crate::kafka::broker::{Broker, ConsumeError, Polled, TopicIds};
 use crate::kafka::witnesses::{Log, WitnessError, Witnesses};
 use crate::store::PartitionStore;
