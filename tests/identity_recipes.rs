@@ -11,7 +11,7 @@ use support::{RECIPES, recipe};
 /// recipe's version, and only then put the new one here.
 const FINGERPRINTS: [(&str, &str); 10] = [
     ("lab-result", "ec3c5fd94285b343a6de5ca523b9a0606ba1a65fb02052963e45ac42f3bf6697"),
-    ("epcis-event", "5eaa7be9e33e75e8fb07c99ceb46c443f5cb467709ec5ee408cf3ea8845a3e43"),
+    ("epcis-event", "66991f4d778c3f397dd90c4ef6336dd57e7539291b54184e6b175bca2c85b41d"),
     ("inventory-batch", "69fc45b8eaa874575a25c27c6849215a6b2ccc4eb134aa0fe721f3da0fc56fe8"),
     ("inventory-item", "e2aac98de4f3790d40c90a35512cffe5fef7063074a790c209a36ea87ef62f02"),
     ("epcis-document", "c21a81fb189a6dfd2f420239835a92988e0cc3696481729efe8aad9a50c7fb09"),
