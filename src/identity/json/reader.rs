@@ -26,7 +26,8 @@ impl Tape {
     }
 }
 
-/// Keeps every span, of the document and of what is written from it, within 32 bits.
+/// Keeps every span of the document within 32 bits, and its tokens, members and elements too,
+/// since each has a byte of its own at least.
 const MAX_LEN: usize = 1 << 27;
 
 pub(super) struct Reader<'a> {

@@ -31,7 +31,7 @@ pub(crate) struct Cbv {
     /// A value is read as a text first, by these rules.
     pub text: Text,
     pub vocabulary: Vocabulary,
-    /// Keep what stands in a namespace of GS1 and is unknown; a bare word never is.
+    /// Keep what stands in a namespace of GS1 and is no word; a bare text never is.
     pub open: bool,
 }
 
@@ -54,6 +54,17 @@ impl Vocabulary {
     }
 }
 
+impl Vocabulary {
+    /// Whether the last part of a URI is a word, with or without what a web URI has before it.
+    fn ends_in_word(self, text: &[u8]) -> bool {
+        let (_, local, words) = self.spellings();
+        let last = text.rsplit(|b| matches!(b, b':' | b'/' | b'#')).next().unwrap_or(text);
+        let begins = last.get(..local.len()).is_some_and(|head| head.eq_ignore_ascii_case(local));
+        let word = if begins { &last[local.len()..] } else { last };
+        words.iter().any(|known| known.as_bytes() == word)
+    }
+}
+
 impl Cbv {
     pub fn apply(&self, input: Input<'_>, out: &mut Output) -> Answer {
         let start = out.bytes.len();
@@ -71,7 +82,9 @@ impl Cbv {
             out.plain = true;
             return Ok(());
         }
-        match is_uri(text) && (self.open || !in_gs1_namespace(text)) {
+        // A known word in another namespace of GS1 is a slip, and would be a second text for it.
+        let kept = || !in_gs1_namespace(text) || (self.open && !self.vocabulary.ends_in_word(text));
+        match is_uri(text) && kept() {
             true => Ok(()),
             false => Err(fault!(Reason::Cbv, RULE)),
         }
