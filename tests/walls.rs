@@ -116,14 +116,21 @@ fn sources(dir: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The lines of a file that are code of the product: comments and the test module left out.
+/// The lines of a file that are code of the product: comments and the test module left out, which
+/// stands at the end of its file.
 fn code_lines(path: &Path) -> Vec<(usize, String)> {
     let text = fs::read_to_string(path).expect("a readable source");
-    text.lines()
-        .enumerate()
-        .take_while(|(_, line)| !["#[cfg(test)]", "#![cfg(test)]"].contains(&line.trim()))
+    let lines: Vec<&str> = text.lines().collect();
+    let is_test_module = |at: &usize| {
+        let next = lines.get(at + 1).is_some_and(|next| {
+            next.trim_start().starts_with("mod ") && next.trim_end().ends_with('{')
+        });
+        lines[*at].trim() == "#![cfg(test)]" || (lines[*at].trim() == "#[cfg(test)]" && next)
+    };
+    let end = (0..lines.len()).find(is_test_module).unwrap_or(lines.len());
+    (lines[..end].iter().enumerate())
         .filter(|(_, line)| !line.trim_start().starts_with("//"))
-        .map(|(number, line)| (number + 1, line.to_owned()))
+        .map(|(number, line)| (number + 1, (*line).to_owned()))
         .collect()
 }
 
