@@ -7,6 +7,7 @@
 mod join;
 mod report;
 mod row;
+mod tests;
 
 pub use join::{Bounds, Join, Matched};
 pub use report::{PartitionReport, VerifyReport};
