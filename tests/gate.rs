@@ -12,9 +12,13 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 fn deriver() -> Deriver {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/config/recipes/lab-result.toml");
+    deriver_of("lab-result")
+}
+
+fn deriver_of(name: &str) -> Deriver {
+    let path = format!("{}/config/recipes/{name}.toml", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(path).expect("the recipe");
-    let recipe = Recipe::parse("lab-result.toml", &text);
+    let recipe = Recipe::parse(name, &text);
     Deriver::new(Arc::new(recipe.unwrap_or_else(|error| panic!("{error}"))))
 }
 
@@ -269,6 +273,61 @@ fn outputs_carry_the_record_unchanged_and_headers_that_cannot_be_spoofed() {
 }
 
 #[test]
+fn a_correction_names_what_it_corrects_and_an_admitted_event_its_entry() {
+    let mut gate = Gate::new(Policy { conflict: ConflictPolicy::Correction, ..policy() });
+    let collected = collect(&[lab(1, 1, 1), lab(1, 1, 2), lab(1, 1, 2), lab(1, 1, 1)], 0);
+    let part = gate.batch(&collected, None);
+    use Verdict::{Correction, Duplicate, First};
+    assert_eq!(verdicts(&part), [First, Correction, Duplicate, Duplicate]);
+    let written = render(&collected, &part);
+    assert_eq!(written[1].target, Target::Clean);
+    assert_eq!(written[1].header("oncegate-corrects"), "lab.raw/0/0");
+    assert_eq!(written[0].header("oncegate-corrects"), "");
+
+    let names = RouteNames {
+        raw_topic: "lab.raw".into(),
+        route: "g/lab".into(),
+        recipe: "lab-result/1".into(),
+    };
+    let (mut clean, mut audit) = (Vec::new(), String::new());
+    let rendered: Result<(), Infallible> = Renderer::new(names, true, 100_000).render_admitted(
+        &collected,
+        (1, 0),
+        42,
+        &mut |record| {
+            match record.target {
+                Target::Audit => {
+                    audit = String::from_utf8(record.payload.unwrap().to_vec()).expect("text");
+                }
+                _ => clean.extend(record.headers.iter().map(|header| {
+                    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+                    (text(header.name), text(header.value.unwrap_or_default()))
+                })),
+            }
+            Ok(())
+        },
+    );
+    let Ok(()) = rendered;
+    assert!(clean.contains(&("oncegate-admitted".into(), "42".into())), "{clean:?}");
+    let audit: serde_json::Value = serde_json::from_str(&audit).expect("audit is JSON");
+    assert_eq!((&audit["verdict"], &audit["entry"]), (&"admitted".into(), &42.into()));
+    assert_eq!(audit["this"]["offset"], 1);
+}
+
+#[test]
+fn a_barred_correction_leaves_no_sighting() {
+    let correction = Policy { conflict: ConflictPolicy::Correction, ..policy() };
+    let mut gate = Gate::new(correction);
+    gate.batch(&collect(&[lab(1, 1, 1)], 0), None);
+    let refused = Refused { offset: 1, reason: Reason::Refused, cut: false };
+    let part = gate.batch(&collect(&[lab(1, 1, 2)], 1), Some(refused));
+    assert_eq!(verdicts(&part), [Verdict::Rejected(Reason::Refused)]);
+    assert_eq!(gate.store.len(), 1);
+    let again = gate.batch(&collect(&[lab(1, 1, 2)], 2), None);
+    assert_eq!(verdicts(&again), [Verdict::Correction]);
+}
+
+#[test]
 fn a_record_that_the_broker_refuses_leaves_no_sighting() {
     let payloads = [lab(1, 1, 1), lab(2, 2, 1)];
     let collected = collect(&payloads, 0);
@@ -296,4 +355,50 @@ fn a_record_too_large_or_without_a_timestamp_is_quarantined() {
         [Verdict::Rejected(Reason::RecordTimestamp), Verdict::Rejected(Reason::TooLarge)];
     assert_eq!(verdicts(&gate.batch(&collected, None)), expected);
     assert!(gate.store.is_empty());
+}
+
+/// A clean record of an item is the document reduced to it: its size is what counts, its place is
+/// named also where it is alone, and with its number among equals it gives its key again.
+#[test]
+fn items_are_written_measured_and_keyed_each_by_itself() {
+    let item = |lot: &str, note: usize| {
+        let note = "x".repeat(note);
+        format!(
+            r#"{{"ndc11":"00093-0058-01","lot":"{lot}","qty_delta":"1","unit":"EA","event_type":"dispense","note":"{note}"}}"#
+        )
+    };
+    let batch = |items: &[String]| {
+        format!(
+            r#"{{"facility_uuid":"0b6f2a5e-8f6e-4f6e-9a53-0d6f1f9b7a11","batch_ts":"2026-07-01T11:00:00Z","items":[{}]}}"#,
+            items.join(", ")
+        )
+    };
+    let payloads = [
+        batch(&[item("L1", 3000), item("L1", 3000), item("L2", 9000), item("L1", 3000)]),
+        batch(&[item("L3", 1)]),
+        "[]".to_owned(),
+    ];
+    let mut deriver = deriver_of("inventory-item");
+    let mut collected = Collected::new(0);
+    for (offset, payload) in (0..).zip(&payloads) {
+        collected.push(&record(offset, Some(payload.as_bytes()), &[]), &mut deriver);
+    }
+    let part = Gate::new(Policy { clean_bytes_max: 8000, ..policy() }).batch(&collected, None);
+    use Verdict::{First, Rejected};
+    let json = Reason::Identity(oncegate::identity::Reason::Json);
+    let expected = [First, First, Rejected(Reason::TooLarge), First, First, Rejected(json)];
+    assert_eq!(verdicts(&part), expected);
+    let written = render(&collected, &part);
+    let sources: Vec<String> = written.iter().map(|w| w.header("oncegate-source")).collect();
+    let expected = ["0/0", "0/1", "0/2", "0/3", "1/0", "2"].map(|at| format!("lab.raw/0/{at}"));
+    assert_eq!(sources, expected);
+    let numbers: Vec<String> = written.iter().map(|w| w.header("oncegate-occurrence")).collect();
+    assert_eq!(numbers, ["", "2", "", "3", "", ""]);
+    for clean in written.iter().filter(|written| written.target == Target::Clean) {
+        let payload = clean.payload.as_deref().expect("a value");
+        let number = clean.header("oncegate-occurrence").parse().unwrap_or(1);
+        let events = deriver.derive_numbered(payload, number).expect("a record");
+        let keys: Vec<String> = events.iter().map(|event| event.unwrap().key_text()).collect();
+        assert_eq!(keys, [clean.header("oncegate-key")]);
+    }
 }

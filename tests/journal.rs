@@ -5,7 +5,9 @@ use oncegate::gate::{Incarnation, Part};
 use oncegate::identity::{ContentDigest, EventKey};
 use oncegate::journal::entry::{NO_ENTRY, begin_header, encode, encode_part};
 use oncegate::journal::packed::{Rows, unpack_absorbed, unpack_firsts};
-use oncegate::journal::{Assembler, ChainHead, Entry, EntryContext, EntryError, Position};
+use oncegate::journal::{
+    Assembler, ChainHead, Entry, EntryContext, EntryError, Position, encode_admit,
+};
 use proptest::prelude::*;
 
 fn context() -> EntryContext {
@@ -161,4 +163,25 @@ fn parts_out_of_place_and_foreign_records_are_refused() {
     assert_eq!(read(&[b"not a record".to_vec()]), Err(EntryError::Malformed));
     // Field 1 (format), varint 2.
     assert_eq!(read(&[vec![0x08, 0x02]]), Err(EntryError::UnknownFormat(2)));
+}
+
+#[test]
+fn an_admission_moves_neither_offset_nor_clock() {
+    let (_, position) = begin();
+    let encoded = encode_part(&context(), &part((0..3).map(first).collect(), vec![]), &position);
+    let before = Position::of_entry(&read(&encoded.parts).unwrap().unwrap(), 1, 2);
+    let event = FirstSighting { offset: 40, ..first(7) };
+    let admitted = encode_admit(&context(), &before, &event, ("a name", "a reason"));
+    let entry = read(&admitted.parts).unwrap().unwrap();
+    before.head().follow(&entry).expect("it goes on");
+    let after = Position::of_entry(&entry, 2, 3);
+    assert_eq!(after.progress(), before.progress());
+    assert_eq!(
+        (entry.header.from, entry.header.to),
+        (before.committed_next(), before.committed_next())
+    );
+    assert_eq!(entry.header.last_raw_offset, before.header.last_raw_offset);
+    assert!(unpack_firsts(&entry.rows.firsts, entry.base()).eq([event]));
+    let (was, is) = (before.header.total_counts.unwrap(), entry.header.total_counts.unwrap());
+    assert_eq!(is, oncegate::journal::pb::Counts { admitted: 1, ..was });
 }

@@ -5,6 +5,7 @@
 //! that begins so. Every secret is `hunter2`.
 #![cfg(feature = "service")]
 
+use oncegate::gate::ConflictPolicy;
 use oncegate::settings::{Arrival, BatchSettings, Overrides, Settings, UNBOUNDED_FUTURE_MICROS};
 use oncegate::topics::Declarations;
 use std::path::{Path, PathBuf};
@@ -161,6 +162,8 @@ fn what_is_said_is_what_is_set() {
     assert_eq!(all.recipe.name(), "lab-result");
     assert_eq!(all.window_micros, Some(30 * 86_400_000_000));
     assert_eq!(all.future_micros_max, 600_000_000);
+    assert_eq!(all.conflict, ConflictPolicy::Correction);
+    assert_eq!(defaults.conflict, ConflictPolicy::Quarantine);
     assert_eq!(all.arrival, Arrival::CreateTime);
     assert!(!all.keep_timestamp);
     assert_eq!(all.workers, 3);

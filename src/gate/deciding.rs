@@ -4,9 +4,9 @@
 use super::batch::{Case, FirstSighting, Outcome, Part, Policy, Progress};
 use super::collected::{Collected, Keyed};
 use super::counts::Counts;
-use super::output;
 use super::reason::Reason;
 use super::sighting::{EventMicros, Sighting, SightingKey};
+use super::size::clean_bytes;
 use super::verdict::{Known, Question, Verdict, decide};
 use super::window::WindowState;
 use crate::identity::ContentDigest;
@@ -273,7 +273,7 @@ pub fn unwritable(
     if policy.keep_timestamp && collected.timestamp(record).ms().is_none_or(|ms| ms <= 0) {
         return Some(Reason::RecordTimestamp);
     }
-    if output::clean_bytes(collected, record, event) > policy.clean_bytes_max {
+    if clean_bytes(collected, record, event) > policy.clean_bytes_max {
         return Some(Reason::TooLarge);
     }
     None

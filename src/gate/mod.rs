@@ -10,9 +10,11 @@ pub mod deciding;
 mod headers;
 pub mod lookups;
 pub mod output;
+mod place;
 pub mod reason;
 pub mod record;
 pub mod sighting;
+pub mod size;
 pub mod verdict;
 pub mod window;
 

@@ -4,12 +4,14 @@
 use super::batch::{Outcome, Part};
 use super::collected::{Collected, Keyed};
 use super::headers::{OwnHeaders, with_headers};
+use super::place::At;
 use super::reason::Reason;
 use super::record::{Header, RecordTimestamp};
 use super::sighting::Sighting;
+use super::size::copy_bytes;
 use super::verdict::Verdict;
 use crate::identity::ItemSpan;
-use std::fmt::{Display, Write};
+use std::fmt::Write;
 
 pub use super::headers::Hex;
 
@@ -47,36 +49,8 @@ pub struct OutputRecord<'a> {
 pub const OWN_PREFIX: &str = "oncegate-";
 /// Incoming headers of that kind are kept under this prefix.
 pub const RAW_PREFIX: &str = "oncegate-raw-";
-/// Bytes that the record format and our own headers may add to key, value, raw headers and the
-/// key's prefix: record batch header (61), record framing (40), and at most 1,400 for our own
-/// headers, with two names of topics of the greatest length.
-const FRAMING_BYTES: usize = 1501;
 /// How much of a record that fits nowhere is kept.
 const HEAD_BYTES: usize = 1024;
-
-/// Upper bound of the size of an event's clean record in bytes before compression.
-pub fn clean_bytes(collected: &Collected, record: usize, event: usize) -> usize {
-    let whole = copy_bytes(collected, record, collected.event(event));
-    match collected.event(event) {
-        Keyed::Event { item: Some(span), .. } => {
-            whole.saturating_sub(span.array.len()) + span.element.len() + 2
-        }
-        _ => whole,
-    }
-}
-
-/// The same of a copy with the whole raw value.
-fn copy_bytes(collected: &Collected, record: usize, event: &Keyed) -> usize {
-    let len = |bytes: Option<&[u8]>| bytes.map_or(0, <[u8]>::len);
-    let headers: usize = (collected.headers(record))
-        .map(|header| header.name.len() * 2 + len(header.value) + RAW_PREFIX.len() + 15)
-        .sum();
-    let told = match event {
-        Keyed::Event { prefix, .. } => prefix.len(),
-        Keyed::Rejected { detail, .. } => detail.len(),
-    };
-    len(collected.key(record)) + len(collected.payload(record)) + headers + told + FRAMING_BYTES
-}
 
 /// Writes the output records of parts; keeps its buffers from record to record.
 pub struct Renderer {
@@ -361,42 +335,6 @@ enum Letting {
     Correction(Sighting),
     /// By a person, with the journal entry of this number.
     Admitted(u64),
-}
-
-/// Which event of which collected record; an item where the record is a list of events.
-struct At {
-    record: usize,
-    item: Option<u32>,
-}
-
-impl At {
-    fn place(&self, collected: &Collected) -> Place {
-        Place { offset: collected.offset(self.record), item: self.item }
-    }
-
-    /// Another delivery of the event. All of a route's records have one granularity.
-    fn other(&self, offset: i64, item: u32) -> Place {
-        Place { offset, item: self.item.map(|_| item) }
-    }
-}
-
-/// A place in the raw partition.
-struct Place {
-    offset: i64,
-    item: Option<u32>,
-}
-
-impl Place {
-    /// `topic/partition/offset`, and `/item` where the record is a list of events.
-    fn source(&self, topic: &str, partition: i32) -> impl Display {
-        std::fmt::from_fn(move |f| {
-            write!(f, "{topic}/{partition}/{}", self.offset)?;
-            match self.item {
-                Some(item) => write!(f, "/{item}"),
-                None => Ok(()),
-            }
-        })
-    }
 }
 
 /// The raw document with its array reduced to one element.

@@ -3,7 +3,7 @@
 
 use super::packed::{Rows, pack_absorbed, pack_firsts};
 use super::pb;
-use crate::gate::{Counts, FirstSighting, Part, WindowState};
+use crate::gate::{Counts, Part, WindowState};
 use prost::Message;
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
@@ -221,7 +221,7 @@ pub fn begin_header(context: &EntryContext, from: i64) -> pb::EntryHeader {
     }
 }
 
-fn context_header(context: &EntryContext) -> pb::EntryHeader {
+pub(super) fn context_header(context: &EntryContext) -> pb::EntryHeader {
     pb::EntryHeader {
         route: context.route.clone(),
         raw_topic_id: context.raw_topic_id.clone(),
@@ -271,56 +271,7 @@ pub fn encode_part(context: &EntryContext, part: &Part, last: &super::Position) 
     encode(last.number + 1, last.hash, header, rows)
 }
 
-/// The entry by which a person lets one quarantined late event through, after the entry that
-/// `last` describes: an empty range at the current position, and the event's sighting, which a
-/// store never forgets. Neither clock nor horizon moves.
-///
-/// `event` is the quarantined delivery: its key and own time, content digest, raw offset and item.
-pub fn encode_admit(
-    context: &EntryContext,
-    last: &super::Position,
-    event: &FirstSighting,
-    (by, reason): (&str, &str),
-) -> EncodedEntry {
-    let admitted = Counts { admitted: 1, ..Counts::default() };
-    let mut total = counts_of(last.header.total_counts.as_ref());
-    total.merge(&admitted);
-    let header = pb::EntryHeader {
-        kind: pb::EntryKind::Admit.into(),
-        from: last.header.to,
-        counts: Some(pb_counts(&admitted)),
-        replay_counts: Some(pb::Counts::default()),
-        total_counts: Some(pb_counts(&total)),
-        clock_micros_before: last.header.clock_micros,
-        horizon_micros_before: last.header.horizon_micros,
-        act: Some(pb::Act {
-            by: by.to_owned(),
-            reason: reason.to_owned(),
-            offset: event.offset,
-            item: event.item,
-        }),
-        ..followed_by(context, last)
-    };
-    let rows = Rows { firsts: pack_firsts(&[*event], event.offset), ..Rows::default() };
-    encode(last.number + 1, last.hash, header, rows)
-}
-
-/// What an entry without a range takes over from the one before.
-fn followed_by(context: &EntryContext, last: &super::Position) -> pb::EntryHeader {
-    pb::EntryHeader {
-        to: last.header.to,
-        decided_to: last.header.decided_to,
-        skipped: last.header.skipped.clone(),
-        total_replay_counts: last.header.total_replay_counts.clone(),
-        clock_micros: last.header.clock_micros,
-        horizon_micros: last.header.horizon_micros,
-        last_raw_offset: last.header.last_raw_offset,
-        last_raw_hash: last.header.last_raw_hash.clone(),
-        ..context_header(context)
-    }
-}
-
-fn pb_counts(counts: &Counts) -> pb::Counts {
+pub(super) fn pb_counts(counts: &Counts) -> pb::Counts {
     pb::Counts {
         records: counts.records,
         first: counts.first,

@@ -2,6 +2,7 @@
 //!
 //! Pure: no clock, no IO, no async, no logging. It knows `gate` and `identity`.
 
+pub mod admit;
 pub mod chain;
 pub mod entry;
 pub mod metadata;
@@ -15,6 +16,7 @@ pub mod pb {
     include!(concat!(env!("OUT_DIR"), "/oncegate.journal.v1.rs"));
 }
 
+pub use admit::encode_admit;
 pub use chain::ChainHead;
 pub use entry::{Assembler, EncodedEntry, Entry, EntryContext, EntryError};
 pub use metadata::{LogEnd, OffsetMetadata};

@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 use super::model::{Arrival, BatchSettings, RouteSettings, UNBOUNDED_FUTURE_MICROS};
+use crate::gate::ConflictPolicy;
 use crate::identity::Recipe;
 use std::sync::Arc;
 
@@ -20,6 +21,7 @@ pub(crate) fn sample_route() -> RouteSettings {
         recipe: Arc::new(Recipe::parse("lab-result.toml", text).unwrap()),
         window_micros: None,
         future_micros_max: UNBOUNDED_FUTURE_MICROS,
+        conflict: ConflictPolicy::Quarantine,
         arrival: Arrival::LogAppendTime,
         keep_timestamp: true,
         workers: 1,

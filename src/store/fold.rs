@@ -132,6 +132,42 @@ mod tests {
         assert_eq!(changed, expected);
     }
 
+    /// A row of other content, and the sighting that a correction of it leaves.
+    fn other(n: u8) -> (FirstSighting, (SightingKey, Sighting)) {
+        let digest = ContentDigest::new([n + 100; 16]);
+        let row = FirstSighting { key: key(n), digest, offset: 150, item: 1 };
+        let sighting = Sighting { digest, first_offset: 150, first_item: 1, load_count: 1 };
+        (row, (key(n).of_correction(&digest), sighting))
+    }
+
+    #[test]
+    fn corrections_stand_beside_the_first_and_conflicts_leave_nothing() {
+        let mut entry = entry(&[4], &[4]);
+        let (row, (at, sighting)) = other(4);
+        entry.rows.corrections = pack_firsts(&[row], 100);
+        entry.rows.conflicts = pack_firsts(&[other(9).0], 100);
+        entry.rows.absorbed.extend(pack_absorbed(&[at, at]));
+        let mut expected = vec![
+            (key(4), super::tests::sighting(4, 2)),
+            (at, Sighting { load_count: 3, ..sighting }),
+        ];
+        expected.sort_unstable_by_key(|(key, _)| *key);
+        assert_eq!(Fold::of(&entry).changed(&[]), expected);
+    }
+
+    #[test]
+    fn an_admitted_event_stands_beyond_every_horizon() {
+        let mut entry = entry(&[], &[]);
+        entry.header.kind = pb::EntryKind::Admit.into();
+        entry.header.act = Some(pb::Act { offset: 7, item: 1, ..pb::Act::default() });
+        let row = FirstSighting { offset: 7, ..other(4).0 };
+        entry.rows.firsts = pack_firsts(&[row], 7);
+        let changed = Fold::of(&entry).changed(&[]);
+        assert_eq!(changed.len(), 1);
+        assert_eq!(changed[0].0, SightingKey::kept(key(4).key));
+        assert_eq!(changed[0].1.first_offset, 7);
+    }
+
     #[test]
     fn counts_saturate() {
         let fold = Fold::of(&entry(&[], &[1, 1]));

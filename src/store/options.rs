@@ -36,7 +36,7 @@ pub(super) const LEVEL0_FILES_MAX: u8 = 24;
 /// - Files are not rewritten for their age: the window decides when they go.
 /// - Blocks of files that are gone leave the cache, or it would fill with the history.
 const NAMED_OPTIONS: &str = "avoid_flush_during_shutdown=true;max_bgerror_resume_count=0;\
-                             ttl=0;periodic_compaction_seconds=0;uncache_aggressiveness=300";
+                             ttl=0;periodic_compaction_seconds=0;uncache_aggressiveness=10000";
 
 /// What all stores of the process share.
 pub(super) struct Engine {
@@ -226,7 +226,7 @@ mod tests {
                     "target_file_size_base=33554432",
                     "ttl=0",
                     "periodic_compaction_seconds=0",
-                    "uncache_aggressiveness=300",
+                    "uncache_aggressiveness=10000",
                     "compaction_filter_factory=oncegate.horizon",
                     "soft_pending_compaction_bytes_limit=0",
                 ],

@@ -7,10 +7,11 @@ use oncegate::gate::{
     Reason, RecordTimestamp, Sighting, SightingKey, Verdict, Window, decide_part,
 };
 use oncegate::identity::{Deriver, Recipe};
-use oncegate::journal::entry::{NO_ENTRY, begin_header, encode, encode_admit, encode_part};
+use oncegate::journal::entry::{NO_ENTRY, begin_header, encode, encode_part};
 use oncegate::journal::packed::Rows;
 use oncegate::journal::{
     Assembler, CommitAcknowledged, EncodedEntry, Entry, EntryContext, Position, Receipt,
+    encode_admit,
 };
 use oncegate::store::{PartitionStore, RocksStore, RocksStores, StoreBudget, Stores};
 use proptest::prelude::*;

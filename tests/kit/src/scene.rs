@@ -23,6 +23,8 @@ const REST_TIMEOUT: Duration = Duration::from_secs(120);
 pub struct SceneOptions {
     /// What the raw topic holds.
     pub kind: Kind,
+    /// Another recipe than that of the kind.
+    pub recipe: Option<String>,
     /// Its partitions.
     pub partitions: i32,
     /// `batch.records`.
@@ -47,6 +49,7 @@ impl Default for SceneOptions {
     fn default() -> SceneOptions {
         SceneOptions {
             kind: Kind::Lab,
+            recipe: None,
             partitions: 4,
             batch_records: 500,
             batch_wait_ms: 20,
@@ -196,7 +199,7 @@ transaction = "{transaction}ms"
             bootstrap = self.bootstrap,
             raw = self.raw(),
             clean = self.clean(),
-            recipe = options.kind.recipe(),
+            recipe = options.recipe.as_deref().unwrap_or(options.kind.recipe()),
             workers = options.workers,
             memory = options.store_memory,
             lines = options.route_lines,
