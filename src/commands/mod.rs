@@ -5,6 +5,8 @@ pub mod check;
 mod evidence;
 pub mod lookup;
 pub mod reconcile;
+pub mod key;
+pub mod normalize;
 pub mod run;
 pub mod survey;
 pub mod topics;
@@ -25,6 +27,8 @@ pub fn dispatch(command: Command) -> Outcome {
         Command::Verify(args) => verify::verify(&args),
         Command::Lookup(args) => lookup::lookup(&args),
         Command::Survey(args) => survey::survey(&args),
+        Command::Key(args) => key::key(&args),
+        Command::Normalize(args) => normalize::normalize_values(&args),
     }
 }
 

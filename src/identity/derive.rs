@@ -142,7 +142,7 @@ impl Run<'_> {
         self.s.clear();
         self.s.tape.read(self.payload)?;
         if self.s.tape.token(0).kind != Kind::Object {
-            return Err(Rejection::at("", fault!(Reason::Json, "the document is an object")));
+            return Err(Rejection::at("", fault!(Reason::Json, "the document must be an object")));
         }
         let list = self.scope(&recipe.record, recipe.plan.record, 0, Which::Record)?;
         let Some(items) = &recipe.items else {
@@ -184,7 +184,7 @@ impl Run<'_> {
         let (list, second_list) = (resolver.list, resolver.second_list);
         visited.map_err(|misplaced| which.rejection(self.recipe, misplaced.0, misplaced.1))?;
         if second_list {
-            let fault = fault!(Reason::Json, "there is one list of items");
+            let fault = fault!(Reason::Json, "only one list of items may be there");
             return Err(which.rejection(self.recipe, "", fault));
         }
         let mut normalizing = Normalizing {
@@ -207,13 +207,13 @@ impl Run<'_> {
     /// The list of items and how many there are; none is a fault.
     fn elements(&self, items: &Items, list: Option<Found>) -> Result<(Found, usize), Rejection> {
         let fault = match list {
-            None => fault!(Reason::Empty, "the list of items is there"),
+            None => fault!(Reason::Empty, "a list of items is due"),
             Some(list) => match self.s.tape.token(list.token) {
                 token if token.kind != Kind::Array => {
-                    fault!(Reason::Json, "the list of items is an array")
+                    fault!(Reason::Json, "the list of items must be an array")
                 }
                 token if token.count == 0 => {
-                    fault!(Reason::Empty, "there is at least one item")
+                    fault!(Reason::Empty, "at least one item is due")
                 }
                 token => return Ok((list, token.count as usize)),
             },

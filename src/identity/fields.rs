@@ -98,12 +98,13 @@ impl Normalizing<'_> {
         if let Some(missing) = rule.needs.iter().find(|pointer| !there(&pointer.segments)) {
             return Err(Misfit::at(
                 &missing.text,
-                fault!(Reason::Empty, "an event of this kind has this member"),
+                fault!(Reason::Empty, "an event of this kind must have this member"),
             ));
         }
         match rule.needs_any.first() {
             Some(first) if !rule.needs_any.iter().any(|pointer| there(&pointer.segments)) => {
-                const RULE: &str = "an event of this kind has this member or another of its kind";
+                const RULE: &str =
+                    "an event of this kind must have this member or another of its kind";
                 Err(Misfit::at(&first.text, fault!(Reason::Empty, RULE)))
             }
             _ => Ok(()),

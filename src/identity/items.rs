@@ -25,7 +25,7 @@ impl Run<'_> {
             return Err(which.rejection(
                 self.recipe,
                 "",
-                fault!(Reason::Json, "an item is an object"),
+                fault!(Reason::Json, "an item must be an object"),
             ));
         }
         self.scope(&items.scope, self.recipe.plan.item, element, which).map(|_| ())

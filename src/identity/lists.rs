@@ -22,10 +22,12 @@ impl Normalizing<'_> {
     /// The number of elements; an absent or empty list is a fault.
     fn elements(&self, field: &Field, slot: u32) -> Result<usize, Box<Misfit>> {
         let fault = match (slot, field.normalizer()) {
-            (NONE, _) => fault!(Reason::Empty, "the list is there"),
+            (NONE, _) => fault!(Reason::Empty, "a list is due"),
             _ => match self.tape.token(slot) {
                 token if token.kind != Kind::Array => fault!(Reason::Json, "a list is due"),
-                token if token.count == 0 => fault!(Reason::Empty, "the list is not empty"),
+                token if token.count == 0 => {
+                    fault!(Reason::Empty, "a list that is not empty is due")
+                }
                 token => return Ok(token.count as usize),
             },
         };
@@ -87,7 +89,7 @@ impl Normalizing<'_> {
             if !group.open && named < all {
                 let fault = fault!(
                     Reason::Json,
-                    "an element of this list has only the members that it can have",
+                    "an element of this list may have only the members that it can have",
                 );
                 return Err(Misfit::below(field, index, "", fault));
             }

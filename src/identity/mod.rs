@@ -106,6 +106,7 @@ mod recipe;
 mod reject;
 mod resolve;
 mod shape_maps;
+mod shipped;
 
 pub use derive::Deriver;
 pub use events::{Event, Events, ItemSpan};
@@ -115,3 +116,4 @@ pub use json::MAX_DEPTH;
 pub use normalize::try_out::{Normalized, NotNormalized, normalize, normalizers};
 pub use recipe::{Granularity, Recipe, RecipeError};
 pub use reject::{Fault, Reason, Rejection};
+pub use shipped::{shipped_recipe, shipped_recipes};

@@ -59,7 +59,7 @@ pub(crate) const SEPARATOR: u8 = b'|';
 
 pub(crate) fn check_separator(bytes: &[u8]) -> Result<(), Fault> {
     match bytes.contains(&SEPARATOR) {
-        true => Err(fault!(Reason::Separator, "a field of a tuple does not hold `|`",)),
+        true => Err(fault!(Reason::Separator, "a field of a tuple must not hold `|`",)),
         false => Ok(()),
     }
 }

@@ -12,6 +12,7 @@ mod load;
 mod model;
 mod properties;
 mod quantity;
+mod recipe_file;
 mod roles;
 mod route;
 mod sample;
@@ -24,6 +25,7 @@ pub use model::{
     Arrival, BatchSettings, Overrides, RouteSettings, Settings, TopicRole, UNBOUNDED_FUTURE_MICROS,
 };
 pub use properties::{ClientKind, ClientProperties};
+pub use recipe_file::{RecipeFileError, read_recipe};
 #[cfg(test)]
 pub(crate) use sample::sample_route;
 pub use suggest::nearest;

@@ -6,7 +6,7 @@ use super::fault::Fault;
 use super::load::millis;
 use super::model::{Arrival, BatchSettings, RouteSettings, TopicRole, UNBOUNDED_FUTURE_MICROS};
 use super::quantity::{duration_text, micros};
-use super::suggest::did_you_mean;
+use super::recipe_file::{RecipeFileError, read_recipe};
 use super::topic_name::{route_name_fault, topic_name_fault};
 use crate::gate::ConflictPolicy;
 use crate::identity::Recipe;
@@ -135,43 +135,27 @@ fn recipe(section: &mut Section<'_, '_>, recipes_dir: &Path) -> Option<Arc<Recip
     let name = section.required_text("recipe")?;
     let (span, name) = (name.span(), name.into_inner());
     let document = section.document();
-    if topic_name_fault(name).is_some() {
-        let what = "`recipe` is not the name of a recipe";
-        document.fault(span, what, "it is the name of a file in `recipes_dir`, without `.toml`");
-        return None;
-    }
-    let path = recipes_dir.join(format!("{name}.toml"));
-    let file = path.display().to_string();
-    let text = match std::fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let meant = did_you_mean(name, recipes_in(recipes_dir).iter().map(String::as_str));
-            let meant = meant.unwrap_or_else(|| format!("{file} is not there"));
-            document.fault(span, format!("there is no recipe `{name}`"), meant);
-            return None;
+    match read_recipe(recipes_dir, name) {
+        Ok(recipe) => return Some(Arc::new(recipe)),
+        Err(RecipeFileError::NotAName) => {
+            let what = "`recipe` is not the name of a recipe";
+            let meant = "it is the name of a file in `recipes_dir`, without `.toml`";
+            document.fault(span, what, meant);
         }
-        Err(error) => {
+        Err(RecipeFileError::NotThere { meant }) => {
+            document.fault(span, format!("there is no recipe `{name}`"), meant);
+        }
+        Err(RecipeFileError::Unreadable { file, error }) => {
             let (what, meant) = (format!("the recipe cannot be read: {error}"), String::new());
             document.fault_elsewhere(Fault { file, line: None, what, meant });
-            return None;
         }
-    };
-    match Recipe::parse(&file, &text) {
-        Ok(recipe) => Some(Arc::new(recipe)),
-        Err(error) => {
-            let (line, what, meant) = (error.line, error.message, String::new());
+        Err(RecipeFileError::Faulty(error)) => {
+            let (what, meant) = (error.message, String::new());
+            let (file, line) = (error.file, error.line);
             document.fault_elsewhere(Fault { file, line, what, meant });
-            None
         }
     }
-}
-
-/// Names of the recipes in a directory.
-fn recipes_in(dir: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
-    entries
-        .filter_map(|entry| Some(entry.file_name().to_str()?.strip_suffix(".toml")?.to_owned()))
-        .collect()
+    None
 }
 
 /// Window, `max_future` and arrival.

@@ -72,7 +72,7 @@ impl Reader<'_> {
             Ok(_) => Ok(()),
             Err(e) => {
                 self.at = start + e.valid_up_to();
-                self.fail("text is UTF-8")
+                self.fail("text must be UTF-8")
             }
         }
     }

@@ -51,7 +51,7 @@ impl Decimal {
         let beyond =
             if self.drop_zeros { parts.decimals - parts.zeros_at_end() } else { parts.decimals };
         if beyond > scale && self.excess == Excess::Refuse {
-            return Err(fault!(Reason::Scale, "a number has no more decimals than the scale",));
+            return Err(fault!(Reason::Scale, "more decimals than the scale keeps",));
         }
         if parts.point > i64::from(MAX_DIGITS) - scale {
             return Err(fault!(Reason::Range, RANGE));

@@ -88,7 +88,8 @@ impl Text {
     #[cold]
     fn compose_slowly(&self, text: &[u8], out: &mut Output) -> Answer {
         // The reader has checked this already; a fault is still better than a panic.
-        let text = std::str::from_utf8(text).map_err(|_| fault!(Reason::Json, "text is UTF-8"))?;
+        let text =
+            std::str::from_utf8(text).map_err(|_| fault!(Reason::Json, "text must be UTF-8"))?;
         let mut scratch = std::mem::take(&mut out.scratch);
         scratch.clear();
         if self.compose && is_nfc_quick(text.chars()) != IsNormalized::Yes {
