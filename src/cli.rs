@@ -3,9 +3,7 @@
 
 mod evidence;
 
-pub use evidence::{
-    EvidenceArgs, LookupArgs, ReconcileArgs, RouteArgs, SurveyArgs, VerifyArgs,
-};
+pub use evidence::{EvidenceArgs, LookupArgs, ReconcileArgs, RouteArgs, SurveyArgs, VerifyArgs};
 
 use crate::settings::Overrides;
 use clap::{Args, Parser, Subcommand};
@@ -131,6 +129,23 @@ pub struct TopicsArgs {
     /// How long to wait for each answer of the cluster.
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = humantime::parse_duration)]
     pub timeout: std::time::Duration,
+}
+
+/// Arguments of `key`.
+#[derive(Args, Clone, Debug)]
+pub struct KeyArgs {
+    /// Name of the recipe.
+    #[arg(long, value_name = "NAME")]
+    pub recipe: String,
+    /// A folder with recipes of one's own, in place of those that come with oncegate.
+    #[arg(long, value_name = "DIR")]
+    pub recipes: Option<PathBuf>,
+    /// Show, for people, each field as sent and as normalized, the preimage and the key.
+    #[arg(long)]
+    pub explain: bool,
+    /// Documents, one a line; `-` is standard input.
+    #[arg(value_name = "FILE", default_value = "-")]
+    pub file: PathBuf,
 }
 
 /// Arguments of `normalize`.

@@ -125,19 +125,5 @@ impl EvidenceArgs {
     /// Where rows are sorted.
     pub fn temp_dir(&self) -> PathBuf {
         self.temp_dir.clone().unwrap_or_else(std::env::temp_dir)
-/// Arguments of `key`.
-#[derive(Args, Clone, Debug)]
-pub struct KeyArgs {
-    /// Name of the recipe.
-    #[arg(long, value_name = "NAME")]
-    pub recipe: String,
-    /// A folder with recipes of one's own, in place of those that come with oncegate.
-    #[arg(long, value_name = "DIR")]
-    pub recipes: Option<PathBuf>,
-    /// Show, for people, each field as sent and as normalized, the preimage and the key.
-    #[arg(long)]
-    pub explain: bool,
-    /// Documents, one a line; `-` is standard input.
-    #[arg(value_name = "FILE", default_value = "-")]
-    pub file: PathBuf,
+    }
 }

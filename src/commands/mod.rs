@@ -3,10 +3,10 @@
 
 pub mod check;
 mod evidence;
-pub mod lookup;
-pub mod reconcile;
 pub mod key;
+pub mod lookup;
 pub mod normalize;
+pub mod reconcile;
 pub mod run;
 pub mod survey;
 pub mod topics;
