@@ -2,7 +2,6 @@
 //! was tampered with and name where, and are not deceived by markers, aborted records, frozen
 //! brokers, or what retention removed.
 
-#[allow(dead_code, reason = "what the tests share is more than one of them needs")]
 mod common;
 
 use std::process::{Command, Stdio};
