@@ -158,12 +158,13 @@ impl<'a> Walks<'a> {
             self.clean.advance(journal_done, self.clean_log.is_done(), &mut self.findings);
             let quarantine_done = self.quarantine_log.is_done();
             self.quarantine.advance(journal_done, quarantine_done, &mut self.findings);
+            self.raw.advance(&mut self.findings);
             let wants = |hungry: bool, log: &Cursor| (hungry || journal_done) && !log.is_done();
             if wants(self.clean.is_hungry(), &self.clean_log) {
                 self.read_clean(source)?;
             } else if wants(self.quarantine.is_hungry(), &self.quarantine_log) {
                 self.read_quarantine(source)?;
-            } else if self.raw.wants_from().is_some() {
+            } else if self.raw.is_hungry() {
                 self.read_raw(source)?;
             } else if !journal_done {
                 self.read_journal(source)?;
@@ -265,11 +266,11 @@ impl<'a> Walks<'a> {
             let (topic, until) = (&self.route.raw, self.raw_until);
             self.raw_log = Some(source.open(topic, self.partition, from, until)?);
         }
-        let Walks { raw, deriver, findings, raw_log: Some(log), .. } = self else {
+        let Walks { raw, deriver, raw_log: Some(log), .. } = self else {
             return Ok(());
         };
         if log.is_done() {
-            raw.passed(i64::MAX, findings);
+            raw.passed(i64::MAX);
             return Ok(());
         }
         let one_each = deriver.recipe().granularity() == Granularity::Record;
@@ -280,10 +281,10 @@ impl<'a> Walks<'a> {
                 }
                 _ => 1,
             };
-            raw.see(record.offset, events, findings);
+            raw.see(record.offset, events);
         };
         source.step(log, RECORDS, &mut show)?;
-        raw.passed(log.next(), findings);
+        raw.passed(log.next());
         Ok(())
     }
 

@@ -36,8 +36,11 @@ pub struct RawWalk {
     partition: i32,
     low: i64,
     ranges: VecDeque<RawRange>,
-    records: u64,
-    events: u64,
+    /// Records, by offset and count of events, that no range has claimed yet: at most what one
+    /// step of reading gave.
+    seen: VecDeque<(i64, u64)>,
+    /// Everything below was seen.
+    seen_to: i64,
     recount: Recount,
 }
 
@@ -49,8 +52,8 @@ impl RawWalk {
             partition,
             low,
             ranges: VecDeque::new(),
-            records: 0,
-            events: 0,
+            seen: VecDeque::new(),
+            seen_to: low,
             recount: Recount::default(),
         }
     }
@@ -90,36 +93,49 @@ impl RawWalk {
         self.ranges.front().map(|range| range.from)
     }
 
+    /// Whether records are needed to go on.
+    pub fn is_hungry(&self) -> bool {
+        self.ranges.front().is_some_and(|range| range.to > self.seen_to)
+    }
+
     /// A record with so many events.
-    pub fn see(&mut self, offset: i64, events: u64, findings: &mut Findings) {
-        self.passed(offset, findings);
-        if self.ranges.front().is_some_and(|range| offset >= range.from) {
-            self.records += 1;
-            self.events += events;
-        }
+    pub fn see(&mut self, offset: i64, events: u64) {
+        self.seen.push_back((offset, events));
     }
 
     /// Everything below this offset was seen.
-    pub fn passed(&mut self, offset: i64, findings: &mut Findings) {
-        while let Some(range) = self.ranges.front().copied().filter(|range| range.to <= offset) {
-            self.ranges.pop_front();
-            let (records, events) =
-                (std::mem::take(&mut self.records), std::mem::take(&mut self.events));
+    pub fn passed(&mut self, offset: i64) {
+        self.seen_to = self.seen_to.max(offset);
+    }
+
+    /// Compares the ranges that were seen whole.
+    pub fn advance(&mut self, findings: &mut Findings) {
+        while let Some(range) = self.ranges.pop_front_if(|range| range.to <= self.seen_to) {
+            let (mut records, mut events) = (0, 0);
+            while let Some((offset, of_record)) =
+                self.seen.pop_front_if(|(offset, _)| *offset < range.to)
+            {
+                if offset >= range.from {
+                    records += 1;
+                    events += of_record;
+                }
+            }
             self.recount.recounted += records;
             self.recount.events += events;
-            if (records, events) != (range.records, range.events) {
-                findings.add("raw", || Finding {
-                    kind: "raw",
-                    topic: self.topic.clone(),
-                    partition: self.partition,
-                    offset: Some(range.from),
-                    what: format!(
-                        "entry {} counts {} records with {} events in [{}, {}), the topic holds \
-                         {records} with {events}",
-                        range.number, range.records, range.events, range.from, range.to
-                    ),
-                });
+            if (records, events) == (range.records, range.events) {
+                continue;
             }
+            findings.add("raw", || Finding {
+                kind: "raw",
+                topic: self.topic.clone(),
+                partition: self.partition,
+                offset: Some(range.from),
+                what: format!(
+                    "entry {} counts {} records with {} events in [{}, {}), the topic holds \
+                     {records} with {events}",
+                    range.number, range.records, range.events, range.from, range.to
+                ),
+            });
         }
     }
 
@@ -161,9 +177,10 @@ mod tests {
         walk.expect(&entry(2, (10, 20), 2, 10));
         let mut findings = Findings::default();
         for offset in [1, 5, 9, 12] {
-            walk.see(offset, 1, &mut findings);
+            walk.see(offset, 1);
         }
-        walk.passed(20, &mut findings);
+        walk.passed(20);
+        walk.advance(&mut findings);
         assert_eq!(walk.finish().recounted, 4);
         assert_eq!((findings.count("raw"), findings.named[0].offset), (1, Some(10)));
     }
@@ -175,12 +192,17 @@ mod tests {
         walk.expect(&entry(2, (2, 15), 2, 10));
         assert_eq!(walk.wants_from(), Some(10));
         let mut findings = Findings::default();
-        for offset in [4, 9, 11, 14] {
-            walk.see(offset, 1, &mut findings);
+        for offset in [4, 9, 11, 14, 16] {
+            walk.see(offset, 1);
         }
-        walk.passed(15, &mut findings);
+        walk.passed(17);
+        walk.advance(&mut findings);
+        assert!(!walk.is_hungry());
+        // What was read beyond the ranges that were known is not lost.
+        walk.expect(&entry(3, (15, 17), 1, 15));
+        walk.advance(&mut findings);
         let recount = walk.finish();
-        assert_eq!((recount.recounted, recount.no_longer_retained), (2, 3));
+        assert_eq!((recount.recounted, recount.no_longer_retained), (3, 3));
         assert!(findings.is_empty(), "{findings}");
     }
 }

@@ -183,15 +183,13 @@ impl<'a> Join<'a> {
     fn close_places(&mut self) -> Option<(i32, i64, u64)> {
         let places = std::mem::take(&mut self.places);
         let (key, _, source) = self.at?;
-        let Some(partition) = self.partitions.get_mut(usize::try_from(source.partition).ok()?)
-        else {
-            return None;
-        };
+        let number = usize::try_from(source.partition).ok()?;
+        let partition = self.partitions.get_mut(number)?;
         partition.let_through += places.rows;
         if places.row.is_some() {
             self.check_home(key, source, places.clean_first);
         }
-        let partition = &mut self.partitions[source.partition as usize];
+        let partition = &mut self.partitions[number];
         match (places.row, places.clean_first) {
             (Some((_, rank, _)), Some(clean)) => {
                 partition.in_clean += places.rows;

@@ -7,6 +7,7 @@
 mod join;
 mod report;
 mod row;
+mod tests;
 
 pub use join::{Bounds, Join, Matched};
 pub use report::{PartitionReport, VerifyReport};
@@ -61,7 +62,8 @@ pub fn verify(
         rows: Sorter::new(&options.temp_dir),
         findings: Findings::default(),
     };
-    for (partition, _) in options.heads.iter().filter(|(partition, _)| *partition >= partitions) {
+    let beyond = options.heads.iter().find(|(partition, _)| *partition >= partitions);
+    if let Some((partition, _)) = beyond {
         return Err(EvidenceError::Unfit(format!(
             "--head names partition {partition}, {} has {partitions}",
             route.journal

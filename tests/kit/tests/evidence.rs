@@ -209,11 +209,9 @@ fn all_commands_agree_with_the_truth() {
 
 #[test]
 fn items_and_equal_items_are_proven() {
-    let options = SceneOptions { kind: Kind::Inventory, ..SceneOptions::default() };
+    let recipe = Some("inventory-item".to_owned());
+    let options = SceneOptions { kind: Kind::Inventory, recipe, ..SceneOptions::default() };
     let scene = small("items", options);
-    let config = scene.dir.path().join("gate.toml");
-    let text = std::fs::read_to_string(&config).expect("read");
-    std::fs::write(&config, text.replace("inventory-batch", "inventory-item")).expect("written");
     let mut sent = sample(43, Kind::Inventory, 2_000);
     // A batch whose first item stands three times: three events.
     let donor = sent.iter().find(|one| one.first_of().is_some()).expect("a first").clone();
