@@ -37,6 +37,8 @@ pub struct SceneOptions {
     pub workers: usize,
     /// A raw topic that exists already, in place of one of the scene's own.
     pub raw: Option<String>,
+    /// The route's recipe, where it is not the one of `kind`.
+    pub recipe: Option<String>,
     /// `memory` of the store.
     pub store_memory: String,
     /// Further lines of the route's table.
@@ -54,6 +56,7 @@ impl Default for SceneOptions {
             transaction_ms: 10_000,
             workers: 1,
             raw: None,
+            recipe: None,
             store_memory: "64MiB".to_owned(),
             route_lines: String::new(),
         }
