@@ -220,10 +220,10 @@ mod tests {
 
     #[test]
     fn what_oncegate_did_not_write_is_named() {
-        for missing in 0..OWN.len() {
-            let own: Vec<_> = OWN.iter().enumerate().filter(|(n, _)| *n != missing).collect();
-            let own: Vec<_> = own.into_iter().map(|(_, pair)| *pair).collect();
-            assert_eq!(read(&[], &own).unwrap_err().header, OWN[missing].0);
+        for (missing, (name, _)) in OWN.iter().enumerate() {
+            let others = OWN.iter().enumerate().filter(|(nth, _)| *nth != missing);
+            let own: Vec<_> = others.map(|(_, pair)| *pair).collect();
+            assert_eq!(read(&[], &own).unwrap_err().header, *name);
         }
         let elsewhere = [OWN[0], ("oncegate-source", "raw/3/17"), OWN[2], OWN[3]];
         assert_eq!(read(&[], &elsewhere).unwrap_err().header, "oncegate-source");
