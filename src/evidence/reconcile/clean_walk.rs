@@ -85,7 +85,7 @@ impl CleanWalk {
     }
 
     /// The journal says that this was let through.
-    pub fn expect(&mut self, row: LetThrough, in_range: bool) {
+    pub fn due(&mut self, row: LetThrough, in_range: bool) {
         self.expected.push_back((row, in_range));
     }
 
@@ -238,7 +238,7 @@ mod tests {
             low,
             judged: 1_000,
         });
-        rows.iter().for_each(|offset| walk.expect(row(*offset), true));
+        rows.iter().for_each(|offset| walk.due(row(*offset), true));
         records.iter().for_each(|(place, offset)| walk.see(seen(*place, *offset)));
         let mut findings = Findings::default();
         walk.advance(true, true, &mut findings);

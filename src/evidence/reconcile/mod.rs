@@ -190,9 +190,9 @@ impl<'a> Walks<'a> {
             let counts = counts_of(header.counts.as_ref());
             let replayed = counts_of(header.replay_counts.as_ref());
             for event in let_through(&read.entry) {
-                clean.expect(event, in_range);
+                clean.due(event, in_range);
             }
-            quarantine.expect(EntryQuarantined {
+            quarantine.due(EntryQuarantined {
                 number: read.entry.number,
                 range: (header.from, header.to),
                 reasons: reasons(&counts, &replayed),
@@ -217,7 +217,7 @@ impl<'a> Walks<'a> {
             }
             tally.add(&read, &counts, &replayed, in_range);
             if in_range {
-                raw.expect(&read);
+                raw.due(&read);
             }
         };
         source.step(&mut self.journal_log, ENTRIES, &mut show)

@@ -58,7 +58,7 @@ impl QuarantineWalk {
     }
 
     /// An entry, if it quarantined anything.
-    pub fn expect(&mut self, entry: EntryQuarantined) {
+    pub fn due(&mut self, entry: EntryQuarantined) {
         if !entry.reasons.is_empty() {
             self.expected.push_back(entry);
         }
@@ -219,7 +219,7 @@ mod tests {
             low,
             judged: 1_000,
         });
-        entries.iter().for_each(|entry| walk.expect(entry.clone()));
+        entries.iter().for_each(|entry| walk.due(entry.clone()));
         for (place, (offset, reason)) in (low..).zip(records) {
             let source = SourcePosition { partition: 0, offset: *offset, item: 0 };
             walk.see(place, Quarantined { source, reason: (*reason).into(), key: None });

@@ -59,7 +59,7 @@ impl RawWalk {
     }
 
     /// An entry of the range that is asked for.
-    pub fn expect(&mut self, read: &ReadEntry) {
+    pub fn due(&mut self, read: &ReadEntry) {
         let header = &read.entry.header;
         let counts = counts_of(header.counts.as_ref());
         let replayed = counts_of(header.replay_counts.as_ref());
@@ -173,8 +173,8 @@ mod tests {
     #[test]
     fn gaps_are_no_difference_and_missing_records_are() {
         let mut walk = RawWalk::new("raw".into(), 0, 0);
-        walk.expect(&entry(1, (0, 10), 3, 0));
-        walk.expect(&entry(2, (10, 20), 2, 10));
+        walk.due(&entry(1, (0, 10), 3, 0));
+        walk.due(&entry(2, (10, 20), 2, 10));
         let mut findings = Findings::default();
         for offset in [1, 5, 9, 12] {
             walk.see(offset, 1);
@@ -188,8 +188,8 @@ mod tests {
     #[test]
     fn a_replay_is_counted_for_what_it_decides_first_only() {
         let mut walk = RawWalk::new("raw".into(), 0, 4);
-        walk.expect(&entry(1, (0, 10), 3, 0));
-        walk.expect(&entry(2, (2, 15), 2, 10));
+        walk.due(&entry(1, (0, 10), 3, 0));
+        walk.due(&entry(2, (2, 15), 2, 10));
         assert_eq!(walk.wants_from(), Some(10));
         let mut findings = Findings::default();
         for offset in [4, 9, 11, 14, 16] {
@@ -199,7 +199,7 @@ mod tests {
         walk.advance(&mut findings);
         assert!(!walk.is_hungry());
         // What was read beyond the ranges that were known is not lost.
-        walk.expect(&entry(3, (15, 17), 1, 15));
+        walk.due(&entry(3, (15, 17), 1, 15));
         walk.advance(&mut findings);
         let recount = walk.finish();
         assert_eq!((recount.recounted, recount.no_longer_retained), (3, 3));
