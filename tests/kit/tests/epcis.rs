@@ -1,7 +1,6 @@
 //! Published EPCIS documents through the running gate, one event of each document at a time.
 //! The documents are no part of this project: where they do not lie beside it, there is no test.
 
-#[allow(dead_code, reason = "each test file uses its own part")]
 mod common;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -718,3 +718,50 @@ fn a_frozen_broker_is_not_the_end() {
     broker.node(1).expect("a node").thaw().expect("thawed");
     said(output).ends(1).names(&["no answer"]);
 }
+
+#[test]
+fn every_policy_for_conflicts_adds_up() {
+    for policy in ["quarantine", "absorb", "correction"] {
+        let route_lines = format!("conflict = \"{policy}\"\n");
+        let scene = small(policy, SceneOptions { route_lines, ..SceneOptions::default() });
+        let options = oncegate_testkit::generator::SampleOptions {
+            seed: 83,
+            records: 400,
+            kinds: vec![Kind::Lab],
+            again_share: 0.0,
+            broken_share: 0.0,
+            ..Default::default()
+        };
+        let mut sent =
+            oncegate_testkit::generator::Sample::new(options).expect("sound").sent(Kind::Lab);
+        for nth in 0..20 {
+            let bytes = sent[nth].payload.as_deref().expect("a value");
+            let mut document: Value = serde_json::from_slice(bytes).expect("JSON");
+            document["note"] = Value::from("other content");
+            let payload = Some(document.to_string().into_bytes());
+            let other = Sent { payload, ..sent[nth].clone() };
+            sent.extend([other.clone(), other]);
+        }
+        gate_all(&scene, &sent);
+        let report = run(&scene, &["reconcile", "route", "--json"]).ends(0).json();
+        let count = |name: &str| total(&report, &["decided", name]);
+        let counts = [count("correction"), count("duplicate"), count("conflict")];
+        let quarantined = total(&report, &["quarantine", "found"]);
+        let (expected, in_quarantine, verdicts) = match policy {
+            "quarantine" => ([0, 0, 0], 40, serde_json::json!({"first": 1, "conflict": 2})),
+            "absorb" => ([0, 0, 40], 0, serde_json::json!({"first": 1, "conflict": 2})),
+            _ => {
+                let verdicts = serde_json::json!({"first": 1, "correction": 1, "duplicate": 1});
+                ([20, 20, 0], 0, verdicts)
+            }
+        };
+        assert_eq!((counts, quarantined), (expected, in_quarantine), "{policy}: {report}");
+        let report = run(&scene, &["verify", "route", "--json"]).ends(0).json();
+        assert_eq!(total(&report, &["events", "in_clean"]), 400 + expected[0], "{policy}");
+        let file = scene.dir.path().join("document.json");
+        std::fs::write(&file, sent[3].payload.as_deref().unwrap()).expect("written");
+        let by_document = ["lookup", "route", "--document", file.to_str().unwrap(), "--json"];
+        let report = run(&scene, &by_document).ends(0).json();
+        assert_eq!(report["events"][0]["verdicts"], verdicts, "{policy}: {report}");
+    }
+}
