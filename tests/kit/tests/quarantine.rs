@@ -1,7 +1,6 @@
 //! `oncegate quarantine` against a real broker: what is held comes back byte for byte, is decided
 //! by the gate as ever, and a late event is let through once by a person, never twice.
 
-#[allow(dead_code, reason = "each test file uses its own part")]
 mod common;
 
 use common::{broker, end, entries, rest, unique};
@@ -212,7 +211,7 @@ fn a_late_event_is_admitted_once_by_name_and_never_forgotten() {
 
     // Delivered again: to the store that knows it, and to one built from the journal.
     for round in 0..2 {
-        send(&scene, &[late.clone()]);
+        send(&scene, std::slice::from_ref(&late));
         let mut one = scene.start("one").expect("started again");
         rest(&scene, &["one"]);
         end(&mut one);
