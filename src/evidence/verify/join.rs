@@ -158,9 +158,10 @@ impl<'a> Join<'a> {
         }
         if let Some(before) = self.based.filter(|at| at.partition == row.source.partition) {
             let what = format!(
-                "an entry lets raw {}/{} through, whose key {} was let through as raw {}/{before} \
-                 already",
-                self.route.raw, row.source, row.key, self.route.raw
+                "an entry lets raw {} through, whose key {} was let through as raw {} already",
+                self.route.place(row.source),
+                row.key,
+                self.route.place(before)
             );
             let place = (row.source.partition, row.place);
             self.finding("twice-in-journal", &self.route.journal, place, what);
@@ -171,8 +172,10 @@ impl<'a> Join<'a> {
     fn check_twice(&mut self, row: &Row) {
         if let Some(before) = self.clean_before {
             let what = format!(
-                "key {} stands twice: at offset {before} and at offset {}, from raw {}/{}",
-                row.key, row.place, self.route.raw, row.source
+                "key {} stands twice: at offset {before} and at offset {}, from raw {}",
+                row.key,
+                row.place,
+                self.route.place(row.source)
             );
             let place = (row.source.partition, row.place.max(before));
             self.finding("twice", &self.route.clean, place, what);
@@ -224,10 +227,12 @@ impl<'a> Join<'a> {
         self.on_two = true;
         let place = |source: SourcePosition, clean: Option<i64>| match clean {
             Some(offset) => format!(
-                "raw {}/{source} (clean {}/{}/{offset})",
-                self.route.raw, self.route.clean, source.partition
+                "raw {} (clean {}/{}/{offset})",
+                self.route.place(source),
+                self.route.clean,
+                source.partition
             ),
-            None => format!("raw {}/{source}", self.route.raw),
+            None => format!("raw {}", self.route.place(source)),
         };
         let what = format!(
             "{} and {} are one event (key {key}) on two partitions. Its producers sent it to \
@@ -256,9 +261,9 @@ impl<'a> Join<'a> {
         }
         partition.without_entry += 1;
         let what = format!(
-            "no entry of the journal lets raw {}/{source} through with key {key} and this \
-             content: the record was put in by hand, or its headers were changed",
-            self.route.raw
+            "no entry of the journal lets raw {} through with key {key} and this content: the \
+             record was put in by hand, or its headers were changed",
+            self.route.place(source)
         );
         self.finding("without-entry", &self.route.clean, (source.partition, clean), what);
     }
@@ -284,9 +289,9 @@ impl<'a> Join<'a> {
                 partition: source.partition,
                 offset: None,
                 what: format!(
-                    "raw {}/{source} was let through ({}) and has no clean record, though the \
-                     log begins at offset {low}",
-                    route.raw,
+                    "raw {} was let through ({}) and has no clean record, though the log begins \
+                     at offset {low}",
+                    route.place(source),
                     kind.as_str()
                 ),
             });
