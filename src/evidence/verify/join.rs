@@ -53,6 +53,8 @@ struct Places {
     row: Option<(Kind, u64, i64)>,
     clean: u64,
     clean_first: Option<i64>,
+    /// Why it was let through, and by which act: as the journal says, and as clean says.
+    said: [Option<(Kind, u64)>; 2],
 }
 
 /// Where an event was let through first.
@@ -124,10 +126,12 @@ impl<'a> Join<'a> {
         match row.witness {
             Witness::Journal { kind, rank } => {
                 self.places.rows += 1;
+                self.places.said[0].get_or_insert((kind, row.entry));
                 self.places.row.get_or_insert((kind, rank, row.place));
                 self.check_based(row, kind);
             }
-            Witness::Clean => {
+            Witness::Clean { kind } => {
+                self.places.said[1].get_or_insert((kind, row.entry));
                 self.places.clean += 1;
                 self.places.clean_first.get_or_insert(row.place);
                 self.check_twice(row);
@@ -191,6 +195,7 @@ impl<'a> Join<'a> {
         partition.let_through += places.rows;
         if places.row.is_some() {
             self.check_home(key, source, places.clean_first);
+            self.check_kind(source, &places);
         }
         let partition = &mut self.partitions[number];
         match (places.row, places.clean_first) {
@@ -212,6 +217,26 @@ impl<'a> Join<'a> {
                 None
             }
             (None, None) => None,
+        }
+    }
+
+    /// Only a correction says that it corrects, and only an admitted event that it was admitted.
+    fn check_kind(&mut self, source: SourcePosition, places: &Places) {
+        let ([Some(journal), Some(by_headers)], Some(clean)) = (places.said, places.clean_first)
+        else {
+            return;
+        };
+        if journal != by_headers {
+            let of = |(kind, entry): (Kind, u64)| match kind {
+                Kind::Admitted => format!("admitted by entry {entry}"),
+                kind => kind.as_str().to_owned(),
+            };
+            let what = format!(
+                "its headers `oncegate-corrects` and `oncegate-admitted` say: {}; the journal: {}",
+                of(by_headers),
+                of(journal)
+            );
+            self.finding("other-verdict", &self.route.clean, (source.partition, clean), what);
         }
     }
 

@@ -19,7 +19,7 @@ use super::ends::{Ends, topic_id};
 use super::finding::{Finding, Findings};
 use super::journal_walk::JournalWalk;
 use super::route::RouteUnderProof;
-use super::rows::let_through;
+use super::rows::{Kind, let_through};
 use super::sorter::Sorter;
 use crate::gate::RawRecord;
 use crate::journal::ChainHead;
@@ -132,6 +132,10 @@ impl Collecting<'_> {
                         },
                         witness: Witness::Journal { kind: event.kind, rank },
                         place: read.offset,
+                        entry: match event.kind {
+                            Kind::Admitted => read.entry.number,
+                            _ => 0,
+                        },
                     };
                     rank += 1;
                     failed = self.rows.push(row.to_bytes()).err().or(failed.take());
@@ -190,8 +194,9 @@ impl Collecting<'_> {
             key: claims.key,
             digest: claims.digest,
             source: claims.source,
-            witness: Witness::Clean,
+            witness: Witness::Clean { kind: claims.kind },
             place: record.offset,
+            entry: claims.entry,
         })
     }
 
