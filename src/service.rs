@@ -2,7 +2,7 @@
 //! Must not be in here: what a worker does, or the command line.
 
 use crate::check::RouteFacts;
-use crate::gate::{Policy, Window};
+use crate::gate::{NameLengths, Policy, Window};
 use crate::kafka::config::{
     consumer_config, journal_reader_config, member_id, offset_asker_config, producer_config,
     watermark_asker_config,
@@ -230,6 +230,11 @@ pub fn route_of(group: &str, settings: &RouteSettings, facts: &RouteFacts) -> Ro
             },
             conflict: settings.conflict,
             clean_bytes_max: facts.clean_bytes_max,
+            names: NameLengths::of(
+                &settings.raw,
+                &format!("{group}/{}", settings.name),
+                &format!("{}/{}", settings.recipe.name(), settings.recipe.version()),
+            ),
             keep_timestamp: settings.keep_timestamp,
         },
         quarantine_bytes_max: facts.quarantine_bytes_max,
