@@ -54,7 +54,8 @@ impl Service {
         let stores =
             RocksStores::open(&settings.state_dir, budget).map_err(|error| error.to_string())?;
         let workers = settings.routes.iter().map(|route| route.workers).sum();
-        let metrics = Metrics::new().map_err(|error| error.to_string())?;
+        let metrics = Metrics::new(settings.routes.iter().map(|route| route.name.as_str()))
+            .map_err(|error| error.to_string())?;
         Ok(Service {
             settings,
             instance,
