@@ -197,7 +197,7 @@ impl Standings {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::quarantine::held::tests::held;
+    use crate::quarantine::held::held_sample as held;
 
     /// A held record: offset in quarantine, raw offset, item, and the record that its mark names.
     type Row = (i64, i64, Option<u32>, Option<i64>);

@@ -184,8 +184,35 @@ fn raw_headers(record: &RawRecord<'_>) -> Vec<RawHeader> {
         .collect()
 }
 
+/// A held record of raw partition 1: by its offset here, the raw one, and its item.
 #[cfg(test)]
-pub(super) mod tests {
+pub(super) fn held_sample(offset: i64, source: i64, item: Option<u32>) -> Held {
+    Held {
+        id: HeldId { partition: 1, offset },
+        reason: "late".into(),
+        detail: None,
+        topic: "raw".into(),
+        offset: source,
+        item,
+        key_text: None,
+        digest: None,
+        first: None,
+        raw_timestamp: None,
+        recipe: "r/1".into(),
+        route: "g/r".into(),
+        timestamp_ms: Some(1),
+        is_cut: false,
+        key: None,
+        payload: Some(b"{}".to_vec()),
+        headers: vec![
+            (b"a".to_vec(), None),
+            (b"oncegate-redriven".to_vec(), Some(b"q/1/0".to_vec())),
+        ],
+    }
+}
+
+#[cfg(test)]
+mod tests {
     use super::*;
     use crate::gate::{Header, RecordTimestamp};
 
@@ -195,32 +222,6 @@ pub(super) mod tests {
         ("oncegate-recipe", "lab-result/1"),
         ("oncegate-route", "g/r"),
     ];
-
-    /// A held record of raw partition 1: by its offset here, the raw one, and its item.
-    pub(in crate::quarantine) fn held(offset: i64, source: i64, item: Option<u32>) -> Held {
-        Held {
-            id: HeldId { partition: 1, offset },
-            reason: "late".into(),
-            detail: None,
-            topic: "raw".into(),
-            offset: source,
-            item,
-            key_text: None,
-            digest: None,
-            first: None,
-            raw_timestamp: None,
-            recipe: "r/1".into(),
-            route: "g/r".into(),
-            timestamp_ms: Some(1),
-            is_cut: false,
-            key: None,
-            payload: Some(b"{}".to_vec()),
-            headers: vec![
-                (b"a".to_vec(), None),
-                (b"oncegate-redriven".to_vec(), Some(b"q/1/0".to_vec())),
-            ],
-        }
-    }
 
     fn read(raw: &[Header<'_>], own: &[(&str, &str)]) -> Result<Held, NotHeld> {
         let own = own

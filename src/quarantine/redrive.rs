@@ -93,8 +93,8 @@ impl Redriver {
 
 #[cfg(test)]
 mod tests {
-    use super::super::held::tests::held;
     use super::*;
+    use crate::quarantine::held::held_sample as held;
 
     #[test]
     fn a_record_goes_back_once_as_it_was_and_marked() {
