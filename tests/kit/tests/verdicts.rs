@@ -381,7 +381,9 @@ fn raise_limit(bootstrap: &str, topic: &str, bytes: &str) {
     let change = AlterConfig::new(ResourceSpecifier::Topic(topic))
         .set("max.message.bytes", bytes)
         .set("retention.ms", "-1");
-    let altered = client.alter_configs(&[change], &AdminOptions::new());
+    let changes = [change];
+    let options = AdminOptions::new();
+    let altered = client.alter_configs(&changes, &options);
     for answer in futures::executor::block_on(altered).expect("an answer") {
         answer.expect("altered");
     }
@@ -402,12 +404,13 @@ fn a_record_that_just_fits_passes_and_one_byte_more_does_not() {
     let mut key_bytes = |offset: usize, bytes: usize| {
         const GUESS: usize = 1_090_000;
         let mut collected = Collected::new(0);
+        let (key, payload) = (noise(GUESS), payload(offset));
         let record = RawRecord {
             partition: 0,
             offset: offset as i64,
             timestamp: RecordTimestamp::CreateTimeMs(NOON_MS),
-            key: Some(&noise(GUESS)),
-            payload: Some(payload(offset).as_bytes()),
+            key: Some(&key),
+            payload: Some(payload.as_bytes()),
             headers: &[],
         };
         collected.push(&record, &mut deriver);
