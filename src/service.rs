@@ -2,7 +2,7 @@
 //! Must not be in here: what a worker does, or the command line.
 
 use crate::check::RouteFacts;
-use crate::gate::{NameLengths, Policy, Window};
+use crate::gate::{Policy, Window};
 use crate::kafka::config::{
     consumer_config, journal_reader_config, member_id, offset_asker_config, producer_config,
     watermark_asker_config,
@@ -54,8 +54,7 @@ impl Service {
         let stores =
             RocksStores::open(&settings.state_dir, budget).map_err(|error| error.to_string())?;
         let workers = settings.routes.iter().map(|route| route.workers).sum();
-        let metrics = Metrics::new(settings.routes.iter().map(|route| route.name.as_str()))
-            .map_err(|error| error.to_string())?;
+        let metrics = Metrics::new().map_err(|error| error.to_string())?;
         Ok(Service {
             settings,
             instance,
@@ -231,11 +230,6 @@ pub fn route_of(group: &str, settings: &RouteSettings, facts: &RouteFacts) -> Ro
             },
             conflict: settings.conflict,
             clean_bytes_max: facts.clean_bytes_max,
-            names: NameLengths::of(
-                &settings.raw,
-                &format!("{group}/{}", settings.name),
-                &format!("{}/{}", settings.recipe.name(), settings.recipe.version()),
-            ),
             keep_timestamp: settings.keep_timestamp,
         },
         quarantine_bytes_max: facts.quarantine_bytes_max,

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 /// What to do with quarantined records.
 #[derive(Debug, Subcommand)]
 pub enum QuarantineCommand {
-    /// List what waits: id, reason, source, detail.
+    /// List what is held: id, reason, source, detail.
     List(QuarantineListArgs),
     /// Show one held record whole; for a conflict, the members in which it differs.
     Show(QuarantineShowArgs),
@@ -76,9 +76,6 @@ pub struct QuarantineListArgs {
     /// Which records.
     #[command(flatten)]
     pub selection: SelectionArgs,
-    /// Also what waits no more, marked: superseded by a copy that was redriven, or admitted.
-    #[arg(long)]
-    pub superseded: bool,
     /// One JSON line for each record.
     #[arg(long)]
     pub json: bool,
@@ -107,7 +104,7 @@ pub struct QuarantineRedriveArgs {
     /// Which records.
     #[command(flatten)]
     pub selection: SelectionArgs,
-    /// Everything that waits.
+    /// Everything that is held.
     #[arg(long)]
     pub all: bool,
     /// Say how many records are meant, and append nothing.

@@ -18,7 +18,6 @@ pub async fn serve(
     board: Arc<Board>,
     metrics: Arc<Metrics>,
 ) -> std::io::Result<()> {
-    let states = board.clone();
     let ready = move || {
         let waits = board.waits_for();
         async move {
@@ -28,13 +27,9 @@ pub async fn serve(
             }
         }
     };
-    let text = move || {
-        let text = metrics.text(&states);
-        async move { text }
-    };
     let app = Router::new()
         .route("/livez", get(|| async { "alive\n" }))
         .route("/readyz", get(ready))
-        .route("/metrics", get(text));
+        .route("/metrics", get(move || async move { metrics.text() }));
     axum::serve(listener, app).await
 }

@@ -52,8 +52,6 @@ pub struct WalkBounds {
     pub topic: String,
     /// The raw topic.
     pub raw: String,
-    /// Whether an event is one item of its record.
-    pub itemized: bool,
     /// Partition.
     pub partition: i32,
     /// First offset of the output's log.
@@ -172,10 +170,11 @@ impl CleanWalk {
             partition: bounds.partition,
             offset: None,
             what: format!(
-                "raw {}/{} was let through ({}) and does not stand where it should",
+                "raw {}/{}/{} (item {}) was let through ({}) and does not stand where it should",
                 bounds.raw,
-                SourcePosition { partition: bounds.partition, offset: row.offset, item: row.item }
-                    .shown(bounds.itemized),
+                bounds.partition,
+                row.offset,
+                row.item,
                 row.kind.as_str()
             ),
         });
@@ -202,8 +201,7 @@ impl CleanWalk {
             what: format!(
                 "the journal lets nothing through here from raw {}/{}: the record was put in by \
                  hand, stands out of order, or its headers were changed",
-                bounds.raw,
-                record.source.shown(bounds.itemized)
+                bounds.raw, record.source
             ),
         });
     }
@@ -236,7 +234,6 @@ mod tests {
         let mut walk = CleanWalk::new(WalkBounds {
             topic: "clean".into(),
             raw: "raw".into(),
-            itemized: false,
             partition: 2,
             low,
             judged: 1_000,

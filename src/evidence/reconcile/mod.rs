@@ -18,7 +18,7 @@ pub use tally::{Sums, Tally};
 
 use super::clean::Claims;
 use super::cursor::{Cursor, EvidenceError, Source};
-use super::ends::{Ends, topic_id};
+use super::ends::Ends;
 use super::finding::{Finding, Findings};
 use super::journal_walk::JournalWalk;
 use super::quarantined::Quarantined;
@@ -75,11 +75,10 @@ pub fn reconcile(
         Some(range) => range.partition..range.partition + 1,
         None => 0..partitions,
     };
-    let journal_id = topic_id(source, &route.journal)?;
     let (mut reports, mut findings) = (Vec::new(), Findings::default());
     for partition in chosen {
         let ends = Ends::capture(source, route, partition)?;
-        let mut walks = Walks::open(source, route, options, partition, &ends, journal_id.clone())?;
+        let mut walks = Walks::open(source, route, options, partition, &ends)?;
         walks.run(source)?;
         let (report, found) = walks.finish(&ends);
         reports.push(report);
@@ -121,12 +120,10 @@ impl<'a> Walks<'a> {
         options: &'a ReconcileOptions,
         partition: i32,
         ends: &Ends,
-        journal_id: Option<String>,
     ) -> Result<Walks<'a>, EvidenceError> {
         let bounds = |topic: &str, ends: &super::OutputEnds| WalkBounds {
             topic: topic.to_owned(),
             raw: route.raw.clone(),
-            itemized: route.is_itemized(),
             partition,
             low: ends.low,
             judged: ends.judged,
@@ -137,7 +134,6 @@ impl<'a> Walks<'a> {
             findings: Findings::default(),
             tally: Tally::default(),
             journal: JournalWalk::new(route, partition, journal_low, Vec::new())
-                .held_against(&route.group, ends.committed.as_ref(), journal_id)
                 .cut_allowed(options.cut_allowed),
             clean: CleanWalk::new(bounds(&route.clean, &ends.clean)),
             quarantine: QuarantineWalk::new(bounds(&route.quarantine, &ends.quarantine)),
@@ -300,8 +296,6 @@ impl<'a> Walks<'a> {
             clean: self.clean.finish(),
             quarantine: self.quarantine.finish(),
             committed: ends.committed.as_ref().map(|committed| committed.offset),
-            covered_to: self.journal.covered_to(),
-            raw_start: ends.raw.low,
             raw_stable: ends.raw.stable,
             raw_end: ends.raw.high,
         };

@@ -175,8 +175,7 @@ impl QuarantineWalk {
             offset: Some(place),
             what: format!(
                 "the journal quarantines nothing more here, but this record names raw {}/{}",
-                bounds.raw,
-                record.source.shown(record.itemized)
+                bounds.raw, record.source
             ),
         });
     }
@@ -216,7 +215,6 @@ mod tests {
         let mut walk = QuarantineWalk::new(WalkBounds {
             topic: "quarantine".into(),
             raw: "raw".into(),
-            itemized: false,
             partition: 0,
             low,
             judged: 1_000,
@@ -224,8 +222,7 @@ mod tests {
         entries.iter().for_each(|entry| walk.due(entry.clone()));
         for (place, (offset, reason)) in (low..).zip(records) {
             let source = SourcePosition { partition: 0, offset: *offset, item: 0 };
-            let reason = (*reason).into();
-            walk.see(place, Quarantined { source, itemized: false, reason, key: None });
+            walk.see(place, Quarantined { source, reason: (*reason).into(), key: None });
         }
         let mut findings = Findings::default();
         walk.advance(true, true, &mut findings);

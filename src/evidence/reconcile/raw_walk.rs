@@ -28,8 +28,6 @@ struct RawRange {
     to: i64,
     records: u64,
     events: u64,
-    /// It lies before the first entry: no record may stand there.
-    uncovered: bool,
 }
 
 /// The recount of one partition.
@@ -74,16 +72,12 @@ impl RawWalk {
             None if replayed.records > 0 => header.to,
             None => header.from,
         };
-        if read.entry.number == 1 {
-            self.due_before(header);
-        }
         let range = RawRange {
             number: read.entry.number,
             from: header.from.max(decided),
             to: header.to,
             records: counts.records,
             events: counts.events(),
-            uncovered: false,
         };
         if range.from >= range.to || header.skipped.iter().any(touches) {
             self.recount.not_recounted += counts.records;
@@ -91,27 +85,6 @@ impl RawWalk {
             self.recount.no_longer_retained += counts.records;
         } else {
             self.ranges.push_back(range);
-        }
-    }
-
-    /// What the log still holds below the first entry, and that no range says was skipped.
-    fn due_before(&mut self, header: &crate::journal::pb::EntryHeader) {
-        let mut from = self.low;
-        let end = crate::journal::pb::OffsetRange { from: header.from, to: header.from };
-        for skipped in header.skipped.iter().chain([&end]) {
-            let to = skipped.from.min(header.from);
-            if from < to {
-                let (records, events) = (0, 0);
-                self.ranges.push_back(RawRange {
-                    number: 1,
-                    from,
-                    to,
-                    records,
-                    events,
-                    uncovered: true,
-                });
-            }
-            from = from.max(skipped.to);
         }
     }
 
@@ -150,20 +123,6 @@ impl RawWalk {
             self.recount.recounted += records;
             self.recount.events += events;
             if (records, events) == (range.records, range.events) {
-                continue;
-            }
-            if range.uncovered {
-                findings.add("uncovered", || Finding {
-                    kind: "uncovered",
-                    topic: self.topic.clone(),
-                    partition: self.partition,
-                    offset: Some(range.from),
-                    what: format!(
-                        "raw offsets [{}, {}) hold {records} records and lie before the first \
-                         entry: they were never decided",
-                        range.from, range.to
-                    ),
-                });
                 continue;
             }
             findings.add("raw", || Finding {
@@ -224,25 +183,6 @@ mod tests {
         walk.advance(&mut findings);
         assert_eq!(walk.finish().recounted, 4);
         assert_eq!((findings.count("raw"), findings.named[0].offset), (1, Some(10)));
-    }
-
-    #[test]
-    fn what_lies_before_the_first_entry_is_uncovered_or_skipped() {
-        for (low, skipped, found) in [(2, None, 1), (8, None, 0), (2, Some((0, 8)), 0)] {
-            let mut first = entry(1, (10, 12), 1, 10);
-            let skip = |(from, to)| crate::journal::pb::OffsetRange { from, to };
-            first.entry.header.skipped = skipped.map(skip).into_iter().collect();
-            let (mut walk, mut findings) =
-                (RawWalk::new("raw".into(), 0, low), Findings::default());
-            walk.due(&first);
-            for offset in [3, 5, 11].into_iter().filter(|offset| *offset >= low) {
-                walk.see(offset, 1);
-            }
-            walk.passed(12);
-            walk.advance(&mut findings);
-            assert_eq!(findings.count("uncovered"), found, "{findings}");
-            assert_eq!(findings.count("raw"), 0, "{findings}");
-        }
     }
 
     #[test]
