@@ -12,13 +12,17 @@ BUILD := $(CARGO) build --release --workspace --locked
 
 # Brokers that `make broker` starts: 1, or 3 for replication 3.
 BROKERS ?= 1
+# The seed of `make chaos` (without one the clock gives it), and for how long faults come, which
+# is 5 minutes where nothing is said.
+SEED ?=
+MINUTES ?=
 # Options of the program behind a target, as in `make demo ARGS='--seed 7'`.
 ARGS ?=
 # Real-broker tests share a machine with a JVM: more of them at once only run into time-outs.
 export RUST_TEST_THREADS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test broker bench
+.PHONY: help deps build demo test broker bench chaos recovery
 
 help: ## Say what there is
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -36,7 +40,7 @@ test: build ## Format, lint, and all tests: unit, property and real-broker
 	$(CARGO) fmt --all -- --check
 	$(CARGO) clippy --release --workspace --all-targets --locked -- -D warnings
 	$(CARGO) test --no-default-features --locked
-	$(CARGO) test --release --workspace --locked
+	$(CARGO) test --release --workspace --locked --no-fail-fast
 	@echo "make test: all passed"
 
 broker: build ## Start a Kafka broker in the background (BROKERS=3 for three)
@@ -44,3 +48,9 @@ broker: build ## Start a Kafka broker in the background (BROKERS=3 for three)
 
 bench: build ## Compare with a bare exactly-once copy
 	@$(BIN)/bench $(ARGS)
+
+chaos: build ## Three brokers, three processes, faults at random (SEED=n MINUTES=m)
+	@$(BIN)/chaos $(if $(SEED),--seed $(SEED)) $(if $(MINUTES),--minutes $(MINUTES)) $(ARGS)
+
+recovery: build ## Measure how long it takes to come back after a kill, a deploy, a lost store
+	@$(BIN)/recovery $(ARGS)

@@ -18,6 +18,7 @@
 //! | `cli`, `commands` | the command line, one file a subcommand | rules |
 //! | `service` | the workers of all routes of one process, from settings to an orderly end | what a worker does |
 //! | `ops` | readiness, metrics, logs | `kafka`, `store` |
+//! | `named` | closed lists whose values have names | any list |
 //!
 //! The first three build alone, without C++: `cargo build --no-default-features`.
 
@@ -35,6 +36,8 @@ pub mod commands;
 pub mod evidence;
 #[cfg(feature = "service")]
 pub mod kafka;
+#[cfg(feature = "service")]
+mod named;
 #[cfg(feature = "service")]
 pub mod ops;
 #[cfg(feature = "service")]

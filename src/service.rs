@@ -2,7 +2,7 @@
 //! Must not be in here: what a worker does, or the command line.
 
 use crate::check::RouteFacts;
-use crate::gate::{Policy, Window};
+use crate::gate::{NameLengths, Policy, Window};
 use crate::kafka::config::{
     consumer_config, journal_reader_config, member_id, offset_asker_config, producer_config,
     watermark_asker_config,
@@ -10,6 +10,7 @@ use crate::kafka::config::{
 use crate::kafka::{KafkaBroker, KafkaWitnesses, RouteTopics};
 use crate::ops::board::Board;
 use crate::ops::metrics::{Counting, Metrics};
+use crate::ops::watchdog::Watchdog;
 use crate::processor::instance::Instance;
 use crate::processor::pool::run_worker;
 use crate::processor::restorer::RestorerThread;
@@ -17,7 +18,7 @@ use crate::processor::route::{BatchBounds, Route};
 use crate::processor::transaction::TransactionLimits;
 use crate::processor::worker::Worker;
 use crate::settings::{ClientProperties, RouteSettings, Settings};
-use crate::store::{RocksStore, RocksStores, StoreBudget};
+use crate::store::{RocksStore, RocksStores, StoreBudget, open_files_limit};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -27,6 +28,13 @@ use std::time::{Duration, Instant};
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// What the log of a record may add to the time that an orderly end takes.
 const END_SPARE: Duration = Duration::from_millis(500);
+/// Steps of a transaction that may each need all their patience.
+const STEPS_MAX: u64 = 4;
+/// Files that a worker's six clients hold open with a small cluster: connections, and pipes that
+/// wake their threads. With fewer they fail in ways that name no cause.
+const CLIENT_FILES: usize = 120;
+/// Files of a first store and of all else. How many more stores need is said where one is opened.
+const OTHER_FILES: usize = 60;
 
 type GateWorker = Worker<KafkaBroker, RestorerThread<RocksStore>, Counting>;
 
@@ -47,14 +55,19 @@ impl Service {
     /// # Errors
     /// For the operator.
     pub fn new(settings: Settings, stop: Arc<AtomicBool>) -> Result<Service, String> {
+        let workers = settings.routes.iter().map(|route| route.workers).sum();
+        enough_files(open_files_limit(), workers)?;
         let instance = Instance::take(&settings.state_dir, settings.instance.as_deref())
             .map_err(|error| error.to_string())?;
-        let budget =
-            StoreBudget { memory_bytes: settings.store_memory_bytes, ..StoreBudget::default() };
+        let budget = StoreBudget {
+            memory_bytes: settings.store_memory_bytes,
+            left_bytes_max: settings.store_left_bytes,
+            ..StoreBudget::default()
+        };
         let stores =
             RocksStores::open(&settings.state_dir, budget).map_err(|error| error.to_string())?;
-        let workers = settings.routes.iter().map(|route| route.workers).sum();
-        let metrics = Metrics::new().map_err(|error| error.to_string())?;
+        let metrics = Metrics::new(settings.routes.iter().map(|route| route.name.as_str()))
+            .map_err(|error| error.to_string())?;
         Ok(Service {
             settings,
             instance,
@@ -134,6 +147,16 @@ impl Service {
             .map_err(|error| error.to_string())
     }
 
+    /// How many looks a worker of a route may tell nothing: a few times as long as a step of its
+    /// transactions is asked again.
+    fn looks_max(&self, route: &str) -> u64 {
+        let timeout_ms = (self.settings.routes.iter())
+            .find(|of| of.name == route)
+            .map_or(0, |of| u64::from(of.transaction_timeout_ms));
+        let patience_ms = TransactionLimits { timeout_ms }.patience_ms();
+        STEPS_MAX * patience_ms / LOOK_EVERY.as_millis() as u64
+    }
+
     /// Waits for the workers' ends: for all of them after a stop, or for the first that fails,
     /// after which the others are stopped as well.
     fn wait(&self, endings: &Receiver<Result<(), String>>, workers: usize) -> Result<(), String> {
@@ -141,6 +164,7 @@ impl Service {
         let mut left = workers;
         let mut failed = None;
         let mut until: Option<Instant> = None;
+        let mut watchdog = Watchdog::default();
         while left > 0 {
             match endings.recv_timeout(LOOK_EVERY) {
                 Ok(Ok(())) => left -= 1,
@@ -155,6 +179,12 @@ impl Service {
                     return Err("a worker's thread ended by a panic".into());
                 }
             }
+            let stands = watchdog.look(&self.board, |route| self.looks_max(route));
+            if let (Some((route, worker)), None) = (stands, until) {
+                return Err(format!(
+                    "worker {route}/{worker} stands in a call of the Kafka client that does not come back; ending, to be started again. What was under way is not committed, or will be found committed then."
+                ));
+            }
             if self.stop.load(Ordering::Relaxed) {
                 let until = *until.get_or_insert_with(|| {
                     Instant::now() + Duration::from_millis(shutdown_ms) - END_SPARE
@@ -167,6 +197,17 @@ impl Service {
             }
         }
         failed.map_or(Ok(()), Err)
+    }
+}
+
+/// Whether the process may open enough files to begin with.
+fn enough_files(limit: Option<usize>, workers: usize) -> Result<(), String> {
+    let needed = workers * CLIENT_FILES + OTHER_FILES;
+    match limit {
+        Some(limit) if limit < needed => Err(format!(
+            "too few file handles: the process may open {limit}, {workers} workers need at least {needed}, and more for each partition; raise the limit of the process (`ulimit -n`, LimitNOFILE)"
+        )),
+        _ => Ok(()),
     }
 }
 
@@ -221,6 +262,7 @@ pub fn route_of(group: &str, settings: &RouteSettings, facts: &RouteFacts) -> Ro
         group_id: settings.group_id.clone(),
         raw_topic: settings.raw.clone(),
         clean_topic: settings.clean.clone(),
+        quarantine_topic: settings.quarantine.clone(),
         journal_topic: settings.journal.clone(),
         recipe: settings.recipe.clone(),
         policy: Policy {
@@ -230,6 +272,11 @@ pub fn route_of(group: &str, settings: &RouteSettings, facts: &RouteFacts) -> Ro
             },
             conflict: settings.conflict,
             clean_bytes_max: facts.clean_bytes_max,
+            names: NameLengths::of(
+                &settings.raw,
+                &format!("{group}/{}", settings.name),
+                &format!("{}/{}", settings.recipe.name(), settings.recipe.version()),
+            ),
             keep_timestamp: settings.keep_timestamp,
         },
         quarantine_bytes_max: facts.quarantine_bytes_max,
@@ -240,5 +287,18 @@ pub fn route_of(group: &str, settings: &RouteSettings, facts: &RouteFacts) -> Ro
         },
         clean_topic_id: facts.ids.clean.to_string(),
         quarantine_topic_id: facts.ids.quarantine.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::enough_files;
+
+    #[test]
+    fn too_few_files_are_refused_before_anything_begins() {
+        assert_eq!(enough_files(Some(1024), 2), Ok(()));
+        assert_eq!(enough_files(None, 2), Ok(()));
+        let said = enough_files(Some(64), 2).unwrap_err();
+        assert!(said.contains("may open 64, 2 workers need at least 300"), "{said}");
     }
 }

@@ -1,9 +1,9 @@
 //! The pure gate over real recipes: verdicts, counts and outputs of batches.
 
 use oncegate::gate::{
-    Case, Collected, ConflictPolicy, Counts, Header, Incarnation, Lookups, Part, Policy, Progress,
-    RawRecord, Reason, RecordTimestamp, Refused, Renderer, RouteNames, Sighting, SightingKey,
-    Target, Verdict, Window, WindowState, decide_part,
+    Case, Collected, ConflictPolicy, Counts, Header, Incarnation, Lookups, NameLengths, Part,
+    Policy, Progress, RawRecord, Reason, RecordTimestamp, Refused, Renderer, RouteNames, Sighting,
+    SightingKey, Target, Verdict, Window, WindowState, decide_part,
 };
 use oncegate::identity::{Deriver, Recipe};
 use proptest::prelude::*;
@@ -46,6 +46,7 @@ fn policy() -> Policy {
         window: Window { span_micros: None, future_micros_max: i64::MAX },
         conflict: ConflictPolicy::Quarantine,
         clean_bytes_max: 100_000,
+        names: NameLengths::of("lab.raw", "g/lab", "lab-result/1"),
         keep_timestamp: true,
     }
 }

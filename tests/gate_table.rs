@@ -5,8 +5,9 @@
 //! answered by the first row of [`TABLE`] that it fits, and every row must answer some case.
 
 use oncegate::gate::{
-    Case, Collected, ConflictPolicy, CorrectionLookups, Counts, Incarnation, Lookups, Part, Policy,
-    Progress, RawRecord, RecordTimestamp, Sighting, SightingKey, Window, WindowState, decide_part,
+    Case, Collected, ConflictPolicy, CorrectionLookups, Counts, Incarnation, Lookups, NameLengths,
+    Part, Policy, Progress, RawRecord, RecordTimestamp, Sighting, SightingKey, Window, WindowState,
+    decide_part,
 };
 use oncegate::identity::{ContentDigest, Deriver, Recipe};
 use std::sync::Arc;
@@ -218,8 +219,13 @@ fn decide(setting: &Setting) -> (Part, Collected) {
         decided_to: if setting.decided { 100 } else { 50 },
         skipped: Vec::new(),
     };
-    let policy =
-        Policy { window, conflict: setting.policy, clean_bytes_max: 100_000, keep_timestamp: true };
+    let policy = Policy {
+        window,
+        conflict: setting.policy,
+        clean_bytes_max: 100_000,
+        names: NameLengths::of("raw", "g/lab", "lab-result/1"),
+        keep_timestamp: true,
+    };
     let rows = store(setting);
     let look_up = |keys: &[SightingKey]| -> Vec<Option<Sighting>> {
         let found = |key: &SightingKey| rows.iter().find(|(at, _)| at == key).map(|(_, row)| *row);

@@ -4,9 +4,11 @@ use oncegate::gate::{Counts, FirstSighting, Progress, SightingKey, WindowState};
 use oncegate::gate::{Incarnation, Part};
 use oncegate::identity::{ContentDigest, EventKey};
 use oncegate::journal::entry::{NO_ENTRY, begin_header, encode, encode_part};
+use oncegate::journal::never::NeverLetThrough;
 use oncegate::journal::packed::{Rows, unpack_absorbed, unpack_firsts};
 use oncegate::journal::{
-    Assembler, ChainHead, Entry, EntryContext, EntryError, Position, encode_admit,
+    Assembler, ChainHead, Entry, EntryContext, EntryError, Overruled, Position, encode_admit,
+    encode_adopt, pb,
 };
 use proptest::prelude::*;
 
@@ -184,4 +186,44 @@ fn an_admission_moves_neither_offset_nor_clock() {
     assert!(unpack_firsts(&entry.rows.firsts, entry.base()).eq([event]));
     let (was, is) = (before.header.total_counts.unwrap(), entry.header.total_counts.unwrap());
     assert_eq!(is, oncegate::journal::pb::Counts { admitted: 1, ..was });
+}
+
+const OVERRULED: Overruled<'static> = Overruled { cause: "journal-cut", finding: "it was cut" };
+
+#[test]
+fn an_adoption_begins_an_epoch_and_keeps_what_is_known() {
+    let (_, before) = begin();
+    let mut header = before.header.clone();
+    (header.clock_micros, header.horizon_micros) = (70, 20);
+    (header.last_raw_offset, header.decided_to) = (99, 100);
+    let before = Position { header, ..before };
+    let moved = EntryContext { raw_topic_id: "another".into(), ..context() };
+    let adopted = encode_adopt(&moved, Some(&before), 40, OVERRULED, ("a name", "a reason"));
+    assert_eq!(before.head().follow(&read(&adopted.parts).unwrap().unwrap()).unwrap().number, 2);
+    let header = &adopted.header;
+    assert_eq!((header.kind, header.epoch), (pb::EntryKind::Adopt.into(), 1));
+    assert_eq!((header.from, header.to, header.decided_to), (40, 40, 40));
+    assert_eq!(header.skipped, [pb::OffsetRange { from: 0, to: 40 }], "undecided below");
+    assert_eq!((header.clock_micros, header.horizon_micros), (70, 20));
+    assert_eq!((header.clock_micros_before, header.horizon_micros_before), (70, 20));
+    assert_eq!(header.total_counts, before.header.total_counts);
+    assert_eq!((header.last_raw_offset, header.raw_topic_id.as_str()), (-1, "another"));
+    let act = header.act.as_ref().unwrap();
+    assert_eq!((act.cause.as_str(), act.finding.as_str()), ("journal-cut", "it was cut"));
+    assert_eq!((act.by.as_str(), act.reason.as_str()), ("a name", "a reason"));
+    let after = Position::of_written(&adopted, 1, 2);
+    let next = encode_part(&moved, &part(vec![], vec![]), &after);
+    assert_eq!(next.header.epoch, 1, "later entries are of the epoch");
+}
+
+#[test]
+fn an_adoption_may_be_the_first_entry_and_then_proves_nothing_of_before() {
+    let adopted = encode_adopt(&context(), None, 0, OVERRULED, ("a name", "a reason"));
+    assert_eq!((adopted.number, adopted.header.skipped.len()), (1, 0));
+    let mut proof = NeverLetThrough::new(key(1).key);
+    let (entry, _) = begin();
+    assert_eq!(proof.adopted(), None);
+    proof.push(&adopted.parts[0]).unwrap();
+    assert_eq!(proof.adopted(), Some(1));
+    assert_ne!(entry.hash, adopted.hash);
 }

@@ -150,6 +150,7 @@ fn what_is_said_is_what_is_set() {
     assert_eq!(settings.instance.as_deref(), Some("gate-1"));
     assert_eq!(settings.http_listen, "[::]:9000".parse().unwrap());
     assert_eq!(settings.store_memory_bytes, 1 << 30);
+    assert_eq!(settings.store_left_bytes, 2 << 30);
     assert_eq!(settings.kafka.get("linger.ms"), Some("2"));
     assert_eq!(settings.kafka.get("sasl.mechanism"), Some("PLAIN"));
     assert_eq!(settings.kafka.get("sasl.password"), Some("${hunter2}"));

@@ -1,10 +1,12 @@
 //! The command line: what may be said, and what each exit status means.
 //! Must not be in here: what a command does.
 
+mod acts;
 mod evidence;
 mod identity;
 mod quarantine;
 
+pub use acts::{ActArgs, AdoptArgs, SkipArgs, UndecidedArgs};
 pub use evidence::{EvidenceArgs, LookupArgs, ReconcileArgs, RouteArgs, SurveyArgs, VerifyArgs};
 pub use identity::{KeyArgs, NormalizeArgs, NormalizerOption};
 pub use quarantine::{
@@ -79,6 +81,13 @@ pub enum Command {
     Lookup(LookupArgs),
     /// Count the duplicates, conflicts and late events of a topic.
     Survey(SurveyArgs),
+    /// Go on behind records that a person leaves undecided; the journal keeps name and reason.
+    Skip(SkipArgs),
+    /// Go on behind records that were deleted from the raw log unread.
+    AcceptGap(UndecidedArgs),
+    /// Go on at an offset although the logs contradict each other; the journal keeps name and
+    /// reason, and the answer says what can no longer be proven.
+    Adopt(AdoptArgs),
     /// Print the keys of documents, one JSON line for each line read.
     Key(KeyArgs),
     /// Print what a normalizer makes of values, one JSON line each.

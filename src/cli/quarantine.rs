@@ -1,15 +1,14 @@
 //! What may be said to `quarantine`.
 //! Must not be in here: what a command does.
 
-use super::ConfigArgs;
+use super::{ActArgs, ConfigArgs};
 use crate::quarantine::{HeldId, Selection};
 use clap::{Args, Subcommand};
-use std::path::PathBuf;
 
 /// What to do with quarantined records.
 #[derive(Debug, Subcommand)]
 pub enum QuarantineCommand {
-    /// List what is held: id, reason, source, detail.
+    /// List what waits: id, reason, source, detail.
     List(QuarantineListArgs),
     /// Show one held record whole; for a conflict, the members in which it differs.
     Show(QuarantineShowArgs),
@@ -76,6 +75,9 @@ pub struct QuarantineListArgs {
     /// Which records.
     #[command(flatten)]
     pub selection: SelectionArgs,
+    /// Also what waits no more, marked: superseded by a copy that was redriven, or admitted.
+    #[arg(long)]
+    pub superseded: bool,
     /// One JSON line for each record.
     #[arg(long)]
     pub json: bool,
@@ -104,7 +106,7 @@ pub struct QuarantineRedriveArgs {
     /// Which records.
     #[command(flatten)]
     pub selection: SelectionArgs,
-    /// Everything that is held.
+    /// Everything that waits.
     #[arg(long)]
     pub all: bool,
     /// Say how many records are meant, and append nothing.
@@ -121,13 +123,7 @@ pub struct QuarantineAdmitArgs {
     /// Which record: PARTITION/OFFSET of the quarantine topic.
     #[arg(value_name = "ID")]
     pub id: HeldId,
-    /// Who admits it; written into the journal for good.
-    #[arg(long, value_name = "NAME")]
-    pub by: String,
-    /// Why; written into the journal for good.
-    #[arg(long = "because", value_name = "TEXT")]
-    pub reason: String,
-    /// The state directory of a process that is stopped, or an empty one.
-    #[arg(long, value_name = "DIR")]
-    pub state_dir: Option<PathBuf>,
+    /// Who and why.
+    #[command(flatten)]
+    pub act: ActArgs,
 }

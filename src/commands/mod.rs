@@ -1,6 +1,9 @@
 //! The commands, one file each: they read the settings, call the rooms, print and give an outcome.
 //! Must not be in here: anything that another command or the running gate also needs.
 
+pub mod accept_gap;
+mod act;
+pub mod adopt;
 pub mod check;
 mod evidence;
 pub mod key;
@@ -9,6 +12,7 @@ pub mod normalize;
 pub mod quarantine;
 pub mod reconcile;
 pub mod run;
+pub mod skip;
 pub mod survey;
 pub mod topics;
 pub mod verify;
@@ -30,6 +34,9 @@ pub fn dispatch(command: Command) -> Outcome {
         Command::Verify(args) => verify::verify(&args),
         Command::Lookup(args) => lookup::lookup(&args),
         Command::Survey(args) => survey::survey(&args),
+        Command::Skip(args) => skip::skip(&args),
+        Command::AcceptGap(args) => accept_gap::accept_gap(&args),
+        Command::Adopt(args) => adopt::adopt(&args),
         Command::Quarantine { command } => quarantine::quarantine(&command),
         Command::Key(args) => key::key(&args),
         Command::Normalize(args) => normalize::normalize_values(&args),

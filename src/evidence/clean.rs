@@ -2,6 +2,7 @@
 //! Must not be in here: the journal.
 
 use super::route::RouteUnderProof;
+use super::rows::Kind;
 use super::source_header::{SourcePosition, header};
 use crate::gate::RawRecord;
 use crate::identity::{ContentDigest, Deriver, Event, EventKey, ItemSpan};
@@ -22,6 +23,10 @@ pub struct Claims {
     pub source: SourcePosition,
     /// Its number among equal items of its record; 1 where it has no equals.
     pub occurrence: u32,
+    /// Why it was let through.
+    pub kind: Kind,
+    /// Number of the entry of a person's act, where it names one.
+    pub entry: u64,
 }
 
 /// What is wrong with one clean record by itself.
@@ -92,7 +97,22 @@ impl Claims {
         let occurrence = header(record, "oncegate-occurrence").and_then(|text| text.parse().ok());
         // No item can have more equals before it than items: a header is not believed further.
         let occurrence = occurrence.unwrap_or(1).min(source.item.saturating_add(1));
-        Ok(Claims { key, prefix: prefix.into(), digest, source, occurrence })
+        let (kind, entry) = letting(record)?;
+        Ok(Claims { key, prefix: prefix.into(), digest, source, occurrence, kind, entry })
+    }
+}
+
+/// What the headers that only corrections and admitted events have say.
+fn letting(record: &RawRecord<'_>) -> Result<(Kind, u64), CleanFault> {
+    const ADMITTED: &str = "oncegate-admitted";
+    let stands = |name: &str| record.headers.iter().any(|header| header.name == name.as_bytes());
+    match (stands("oncegate-corrects"), stands(ADMITTED)) {
+        (true, false) => Ok((Kind::Correction, 0)),
+        (false, false) => Ok((Kind::First, 0)),
+        (_, true) => {
+            let entry = header(record, ADMITTED).and_then(|number| number.parse().ok());
+            Ok((Kind::Admitted, entry.ok_or(CleanFault::NoHeader(ADMITTED))?))
+        }
     }
 }
 
@@ -211,7 +231,9 @@ mod tests {
             let event = event.unwrap();
             let source = SourcePosition { partition: 0, offset: 5, item };
             let (key, digest, prefix) = (event.key, event.digest, event.prefix.into());
-            Claims { key, prefix, digest, source, occurrence: event.occurrence.unwrap_or(1) }
+            let (kind, entry) = (Kind::First, 0);
+            let occurrence = event.occurrence.unwrap_or(1);
+            Claims { key, prefix, digest, source, occurrence, kind, entry }
         });
         claims.collect()
     }

@@ -247,6 +247,9 @@ mod tests {
         fn partitions(&mut self, _: &str) -> Result<i32, LogError> {
             Err(LogError::NotYet("asleep".into()))
         }
+        fn topic_id(&mut self, _: &str) -> Result<Option<String>, LogError> {
+            Ok(None)
+        }
         fn bounds(&mut self, _: &str, _: i32) -> Result<LogBounds, LogError> {
             Ok(LogBounds::default())
         }

@@ -76,6 +76,14 @@ impl Ends {
     }
 }
 
+/// The id that a topic has now, where the cluster tells it.
+///
+/// # Errors
+/// [`EvidenceError`].
+pub fn topic_id(source: &mut Source<'_>, topic: &str) -> Result<Option<String>, EvidenceError> {
+    source.ask(|| format!("id of {topic}"), |logs| logs.topic_id(topic))
+}
+
 /// Where a partition begins and ends now.
 ///
 /// # Errors

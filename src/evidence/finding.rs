@@ -5,6 +5,36 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 
+/// Every kind of finding, as `docs/evidence.md` explains them.
+pub const KINDS: [&str; 27] = [
+    "changed",
+    "twice",
+    "twice-in-journal",
+    "two-partitions",
+    "missing",
+    "without-entry",
+    "out-of-order",
+    "not-of-oncegate",
+    "other-route",
+    "other-source",
+    "other-verdict",
+    "chain",
+    "journal-record",
+    "head",
+    "journal-tail",
+    "journal-topic",
+    "journal-start",
+    "journal-counts",
+    "journal-totals",
+    "journal-other-route",
+    "journal-other-recipe",
+    "uncovered",
+    "offset-ahead",
+    "raw",
+    "quarantine",
+    "quarantine-without-entry",
+    "quarantine-not-of-oncegate",
+];
 /// How many findings of one kind are kept with their places.
 const KEPT_OF_A_KIND: usize = 20;
 

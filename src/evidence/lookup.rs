@@ -30,6 +30,8 @@ pub struct Delivery {
     pub verdict: String,
     /// Raw position; of a duplicate the range of its entry is known only.
     pub raw: Option<SourcePosition>,
+    #[serde(skip)]
+    itemized: bool,
     /// Raw partition and range of the entry that decided it.
     pub range: Option<(i32, i64, i64)>,
     /// Journal partition and offset of that entry, or the quarantine's.
@@ -49,8 +51,8 @@ pub struct Delivery {
 pub struct Seen {
     /// 64 hex digits.
     pub key: String,
-    /// Deliveries, those let through, absorbed and in conflict; quarantined ones of a known key
-    /// as well.
+    /// Deliveries: those let through, absorbed, in conflict, and quarantined. A person's act is
+    /// none: what it let through was quarantined before.
     pub loads: u64,
     /// How many by verdict.
     pub verdicts: BTreeMap<String, u64>,
@@ -58,6 +60,9 @@ pub struct Seen {
     pub deliveries: Vec<Delivery>,
     #[serde(skip)]
     bytes: Option<EventKey>,
+    /// What a person let through and whose quarantine record was not met.
+    #[serde(skip)]
+    admitted: Vec<SourcePosition>,
     /// Sighting keys of its corrections.
     #[serde(skip)]
     corrections: Vec<EventKey>,
@@ -69,11 +74,19 @@ impl Seen {
     }
 
     fn add(&mut self, delivery: Delivery) {
-        self.loads += 1;
+        match (&*delivery.verdict, delivery.raw) {
+            ("admitted", Some(raw)) => self.admitted.push(raw),
+            _ => self.loads += 1,
+        }
         *self.verdicts.entry(delivery.verdict.clone()).or_default() += 1;
         if self.deliveries.len() < TOLD_MAX {
             self.deliveries.push(delivery);
         }
+    }
+
+    /// All that is known of it, acts among it.
+    fn known(&self) -> u64 {
+        self.verdicts.values().sum()
     }
 
     fn is(&self, key: &EventKey) -> bool {
@@ -120,6 +133,10 @@ pub fn lookup(
         read_clean(source, route, &ends, partition, &mut report)?;
         read_quarantine(source, route, &ends, partition, &mut report)?;
     }
+    for seen in &mut report.events {
+        // Its delivery is known by the act alone: the quarantine record is no longer there.
+        seen.loads += seen.admitted.len() as u64;
+    }
     Ok(report)
 }
 
@@ -136,7 +153,7 @@ fn read_journal(
     let (events, findings) = (&mut report.events, &mut report.findings);
     source.read_all(&mut cursor, &mut |record| {
         if let Some(read) = walk.push(record, findings) {
-            events.iter_mut().for_each(|seen| note_entry(seen, partition, &read));
+            events.iter_mut().for_each(|seen| note_entry(seen, route, partition, &read));
         }
     })?;
     walk.finish(&mut report.findings);
@@ -146,11 +163,13 @@ fn read_journal(
     Ok(())
 }
 
-fn note_entry(seen: &mut Seen, partition: i32, read: &ReadEntry) {
+fn note_entry(seen: &mut Seen, route: &RouteUnderProof, partition: i32, read: &ReadEntry) {
     let header = &read.entry.header;
+    let itemized = route.is_itemized();
     let delivery = |verdict: &str, at: Option<(i64, u32, ContentDigest)>| Delivery {
         verdict: verdict.to_owned(),
         raw: at.map(|(offset, item, _)| SourcePosition { partition, offset, item }),
+        itemized,
         range: Some((partition, header.from, header.to)),
         place: (partition, read.offset),
         at: time(read.appended_ms),
@@ -234,6 +253,7 @@ fn read_quarantine(
     source.read_all(&mut cursor, &mut |record: &RawRecord<'_>| {
         let Ok(read) = Quarantined::read(record, route) else { return };
         for seen in events.iter_mut().filter(|seen| read.key.is_some_and(|key| seen.is(&key))) {
+            seen.admitted.retain(|raw| *raw != read.source);
             // The journal has told of it already, where it keeps conflicts.
             let told = |one: &Delivery| one.raw == Some(read.source) && one.verdict == "conflict";
             if &*read.reason == "conflict" && seen.deliveries.iter().any(told) {
@@ -242,6 +262,7 @@ fn read_quarantine(
             seen.add(Delivery {
                 verdict: format!("quarantined: {}", read.reason),
                 raw: Some(read.source),
+                itemized: read.itemized,
                 range: None,
                 place: (partition, record.offset),
                 at: time(record.timestamp.ms()),
@@ -262,15 +283,21 @@ impl fmt::Display for LookupReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for seen in &self.events {
             writeln!(f, "key {}", seen.key)?;
-            if seen.loads == 0 {
+            if seen.known() == 0 {
                 writeln!(f, "  never seen")?;
             } else {
-                let verdicts = seen.verdicts.iter().map(|(name, count)| format!("{count} {name}"));
+                let deliveries = seen.verdicts.iter().filter(|(name, _)| *name != "admitted");
+                let verdicts = deliveries.map(|(name, count)| format!("{count} {name}"));
                 let verdicts = verdicts.collect::<Vec<_>>().join(", ");
-                writeln!(f, "  seen {} times: {verdicts}", seen.loads)?;
+                let times = if seen.loads == 1 { "time" } else { "times" };
+                write!(f, "  seen {} {times}: {verdicts}", seen.loads)?;
+                match seen.verdicts.contains_key("admitted") {
+                    true => writeln!(f, "; let through by a person")?,
+                    false => writeln!(f)?,
+                }
             }
             seen.deliveries.iter().try_for_each(|one| writeln!(f, "  {one}"))?;
-            let rest = seen.loads.saturating_sub(seen.deliveries.len() as u64);
+            let rest = seen.known().saturating_sub(seen.deliveries.len() as u64);
             if rest > 0 {
                 writeln!(f, "  and {rest} more")?;
             }
@@ -296,7 +323,7 @@ impl fmt::Display for Delivery {
             write!(f, " at {at}")?;
         }
         match (&self.raw, &self.range) {
-            (Some(raw), _) => write!(f, ", raw {raw}")?,
+            (Some(raw), _) => write!(f, ", raw {}", raw.shown(self.itemized))?,
             (None, Some((partition, from, to))) => {
                 write!(f, ", raw {partition} within [{from}, {to})")?;
             }

@@ -30,7 +30,7 @@ pub mod verify;
 
 pub use cursor::{EvidenceError, Reading, Source};
 pub use ends::{Ends, OutputEnds};
-pub use finding::{Finding, Findings};
+pub use finding::{Finding, Findings, KINDS};
 pub use journal_walk::{JournalWalk, ReadEntry};
 pub use route::RouteUnderProof;
 pub use rows::{Kind, LetThrough, let_through};

@@ -12,6 +12,8 @@ use crate::identity::EventKey;
 pub struct Quarantined {
     /// Raw position.
     pub source: SourcePosition,
+    /// Whether it is one item of its record that stands there.
+    pub itemized: bool,
     /// The reason's name.
     pub reason: Box<str>,
     /// The event's key, where it has one.
@@ -32,12 +34,14 @@ impl Quarantined {
             return Err("oncegate-route");
         }
         let reason = need("oncegate-reason")?;
-        let source = SourcePosition::parse(need("oncegate-source")?);
+        let source = need("oncegate-source")?;
+        let itemized = source.split('/').count() > 3;
+        let source = SourcePosition::parse(source);
         let (topic, source) = source.ok_or("oncegate-source")?;
         if topic != route.raw || source.partition != record.partition {
             return Err("oncegate-source");
         }
         let key = header(record, "oncegate-key").and_then(split_key).map(|(_, key)| key);
-        Ok(Quarantined { source, reason: reason.into(), key })
+        Ok(Quarantined { source, itemized, reason: reason.into(), key })
     }
 }

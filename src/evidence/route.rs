@@ -1,7 +1,8 @@
 //! What of a route its proofs need.
 //! Must not be in here: settings that only the running gate needs.
 
-use crate::identity::Recipe;
+use super::source_header::SourcePosition;
+use crate::identity::{Granularity, Recipe};
 use crate::settings::RouteSettings;
 use std::sync::Arc;
 
@@ -39,5 +40,15 @@ impl RouteUnderProof {
             journal: settings.journal.clone(),
             recipe: settings.recipe.clone(),
         }
+    }
+
+    /// A raw position of one event, in the form of the header `oncegate-source`.
+    pub fn place(&self, source: SourcePosition) -> String {
+        format!("{}/{}", self.raw, source.shown(self.is_itemized()))
+    }
+
+    /// Whether an event is one item of its record.
+    pub fn is_itemized(&self) -> bool {
+        self.recipe.granularity() == Granularity::Items
     }
 }

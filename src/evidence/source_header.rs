@@ -30,14 +30,25 @@ impl SourcePosition {
         let position = SourcePosition { partition, offset, item };
         parts.next().is_none().then_some((topic, position))
     }
+
+    /// `partition/offset`, with `/item` where the event is one item of its record.
+    pub fn shown(self, itemized: bool) -> Shown {
+        Shown { position: self, itemized }
+    }
 }
 
-impl fmt::Display for SourcePosition {
+/// A position in words.
+pub struct Shown {
+    position: SourcePosition,
+    itemized: bool,
+}
+
+impl fmt::Display for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.partition, self.offset)?;
-        match self.item {
-            0 => Ok(()),
-            item => write!(f, "/{item}"),
+        let SourcePosition { partition, offset, item } = self.position;
+        match self.itemized {
+            true => write!(f, "{partition}/{offset}/{item}"),
+            false => write!(f, "{partition}/{offset}"),
         }
     }
 }
@@ -58,6 +69,8 @@ mod tests {
         let at = |partition, offset, item| SourcePosition { partition, offset, item };
         assert_eq!(SourcePosition::parse("a.b/3/17"), Some(("a.b", at(3, 17, 0))));
         assert_eq!(SourcePosition::parse("a.b/3/17/2"), Some(("a.b", at(3, 17, 2))));
+        let shown = |itemized| at(3, 17, 0).shown(itemized).to_string();
+        assert_eq!((shown(false), shown(true)), ("3/17".to_owned(), "3/17/0".to_owned()));
         for bad in ["", "a", "a/1", "/1/2", "a/1/-2", "a/x/2", "a/1/2/3/4", "a/1/2/"] {
             assert_eq!(SourcePosition::parse(bad), None, "{bad}");
         }

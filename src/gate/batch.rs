@@ -6,6 +6,7 @@ use super::counts::Counts;
 use super::lookups::{CorrectionLookups, Lookups};
 use super::reason::Reason;
 use super::sighting::{Sighting, SightingKey};
+use super::size::NameLengths;
 use super::verdict::{ConflictPolicy, Verdict};
 use super::window::{Window, WindowState};
 use crate::identity::ContentDigest;
@@ -44,6 +45,8 @@ pub struct Policy {
     pub conflict: ConflictPolicy,
     /// The largest clean record, headers and framing included, in bytes before compression.
     pub clean_bytes_max: usize,
+    /// Lengths of the names that the headers of clean records hold.
+    pub names: NameLengths,
     /// Whether clean records keep the raw timestamp, which then must be one that Kafka can keep.
     pub keep_timestamp: bool,
 }

@@ -64,6 +64,10 @@ impl Keyed {
     }
 }
 
+/// What an empty collection keeps of its memory, so that small batches allocate nothing.
+const KEPT_BYTES: usize = 1 << 20;
+const KEPT_RECORDS: usize = 4096;
+
 /// Records of one raw partition in raw order, in one arena that is reused from batch to batch.
 pub struct Collected {
     partition: i32,
@@ -108,13 +112,17 @@ impl Collected {
         self.bytes.len()
     }
 
-    /// Drops everything.
+    /// Drops everything, and memory beyond what a small batch needs: other partitions may need it.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.headers.clear();
         self.records.clear();
         self.events.clear();
         self.front = 0;
+        self.bytes.shrink_to(KEPT_BYTES);
+        self.headers.shrink_to(KEPT_RECORDS);
+        self.records.shrink_to(KEPT_RECORDS);
+        self.events.shrink_to(KEPT_RECORDS);
     }
 
     /// Drops the first `count` waiting records: they are committed.

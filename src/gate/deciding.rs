@@ -6,7 +6,7 @@ use super::collected::{Collected, Keyed};
 use super::counts::Counts;
 use super::reason::Reason;
 use super::sighting::{EventMicros, Sighting, SightingKey};
-use super::size::clean_bytes;
+use super::size::{Besides, clean_bytes};
 use super::verdict::{Known, Question, Verdict, decide};
 use super::window::WindowState;
 use crate::identity::ContentDigest;
@@ -202,14 +202,20 @@ impl Deciding<'_> {
             known,
         };
         match decide(&question, (&policy.window, policy.conflict), &self.window) {
-            Verdict::First => match bar(case, policy, event) {
+            Verdict::First => match bar(case, policy, event, Besides::Nothing) {
                 Some(reason) => Outcome::rejected(reason),
                 None => self.first(event, policy),
             },
-            Verdict::Correction => match bar(case, policy, event) {
-                Some(reason) => Outcome::rejected(reason),
-                None => self.correction(event),
-            },
+            Verdict::Correction => {
+                let first = self.firsts.known[event.slot];
+                let besides = first.map_or(Besides::Nothing, |first| {
+                    Besides::Corrects(first.first_offset, first.first_item)
+                });
+                match bar(case, policy, event, besides) {
+                    Some(reason) => Outcome::rejected(reason),
+                    None => self.correction(event),
+                }
+            }
             Verdict::Duplicate => self.duplicate(event),
             verdict @ (Verdict::Conflict | Verdict::ConflictAbsorbed) => {
                 self.new.conflicts.push(event.row());
@@ -256,24 +262,34 @@ impl Deciding<'_> {
 }
 
 /// Why an event's clean record could not be written, whatever its verdict.
-fn bar(case: &Case<'_>, policy: &Policy, event: &Placed) -> Option<Reason> {
+fn bar(case: &Case<'_>, policy: &Policy, event: &Placed, besides: Besides) -> Option<Reason> {
     if let Some(refused) = case.refused.filter(|refused| refused.offset == event.offset) {
         return Some(refused.reason);
     }
-    unwritable(case.collected, event.record, event.event, policy)
+    unwritable_with(case.collected, (event.record, event.event), policy, besides)
 }
 
-/// Why the clean record of an event could not be written, as far as that can be told beforehand.
+/// Why the clean record of an event that a person lets through could not be written, as far as
+/// that can be told beforehand.
 pub fn unwritable(
     collected: &Collected,
     record: usize,
     event: usize,
     policy: &Policy,
 ) -> Option<Reason> {
+    unwritable_with(collected, (record, event), policy, Besides::Admitted)
+}
+
+fn unwritable_with(
+    collected: &Collected,
+    (record, event): (usize, usize),
+    policy: &Policy,
+    besides: Besides,
+) -> Option<Reason> {
     if policy.keep_timestamp && collected.timestamp(record).ms().is_none_or(|ms| ms <= 0) {
         return Some(Reason::RecordTimestamp);
     }
-    if clean_bytes(collected, record, event) > policy.clean_bytes_max {
+    if clean_bytes(collected, (record, event), &policy.names, besides) > policy.clean_bytes_max {
         return Some(Reason::TooLarge);
     }
     None

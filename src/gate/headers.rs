@@ -49,6 +49,11 @@ impl<'a> OwnHeaders<'a> {
         self.len += 1;
     }
 
+    /// What was added so far.
+    pub fn each(&self) -> impl Iterator<Item = Header<'_>> {
+        each(self.text, &self.ends[..self.len])
+    }
+
     pub fn finish(self) -> FinishedHeaders<'a> {
         FinishedHeaders { text: self.text, ends: self.ends, len: self.len }
     }
@@ -63,17 +68,21 @@ pub(super) struct FinishedHeaders<'a> {
 
 impl<'a> FinishedHeaders<'a> {
     fn each(&self) -> impl Iterator<Item = Header<'a>> {
-        let mut from = 0;
-        self.ends[..self.len].iter().map(move |(name, end)| {
-            let value = &self.text.as_bytes()[from..*end];
-            from = *end;
-            Header { name: name.as_bytes(), value: Some(value) }
-        })
+        each(self.text, &self.ends[..self.len])
     }
 
     pub fn headers(&self) -> Vec<Header<'a>> {
         self.each().collect()
     }
+}
+
+fn each<'t>(text: &'t str, ends: &[(&'static str, usize)]) -> impl Iterator<Item = Header<'t>> {
+    let mut from = 0;
+    ends.iter().map(move |(name, end)| {
+        let value = &text.as_bytes()[from..*end];
+        from = *end;
+        Header { name: name.as_bytes(), value: Some(value) }
+    })
 }
 
 /// Puts the raw headers before our own, renames those that would pass for ours, and sends.

@@ -27,5 +27,6 @@ pub use output::{OutputRecord, Renderer, RouteNames, Target};
 pub use reason::Reason;
 pub use record::{Header, RawRecord, RecordTimestamp};
 pub use sighting::{EventMicros, Sighting, SightingKey};
+pub use size::NameLengths;
 pub use verdict::{ConflictPolicy, Verdict};
 pub use window::{Window, WindowState};

@@ -232,8 +232,6 @@ impl Renderer {
         (event, why): (&Keyed, Why),
         sink: &mut dyn FnMut(&OutputRecord<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let whole = self.cut != Some(collected.offset(at.record))
-            && copy_bytes(collected, at.record, event) <= self.quarantine_bytes_max;
         self.text.clear();
         let mut own = OwnHeaders::new(&mut self.text);
         own.add("oncegate-reason", format_args!("{}", why.reason.as_str()));
@@ -268,6 +266,8 @@ impl Renderer {
         }
         own.add("oncegate-recipe", format_args!("{}", self.recipe));
         own.add("oncegate-route", format_args!("{}", self.route));
+        let whole = self.cut != Some(collected.offset(at.record))
+            && copy_bytes(collected, at.record, own.each()) <= self.quarantine_bytes_max;
         if !whole {
             let hash = collected.record_hash(at.record);
             own.add("oncegate-record-hash", format_args!("{}", Hex(&hash)));

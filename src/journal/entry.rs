@@ -118,7 +118,10 @@ pub fn encode(
 impl Entry {
     /// The raw offset from which the offsets of its rows are counted.
     pub fn base(&self) -> i64 {
-        self.header.act.as_ref().map_or(self.header.from, |act| act.offset)
+        match &self.header.act {
+            Some(act) if self.header.kind == i32::from(pb::EntryKind::Admit) => act.offset,
+            _ => self.header.from,
+        }
     }
 }
 
@@ -260,6 +263,7 @@ pub fn encode_part(context: &EntryContext, part: &Part, last: &super::Position) 
         horizon_micros: part.after.window.horizon_micros,
         last_raw_offset,
         last_raw_hash,
+        epoch: last.header.epoch,
         ..context_header(context)
     };
     let rows = Rows {

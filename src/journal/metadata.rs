@@ -14,8 +14,34 @@ const HASH_BYTES: usize = 16;
 pub struct LogEnd {
     /// Id of the topic.
     pub topic_id: String,
-    /// Last offset delivered to the partition by this gate; -1 before the first.
+    /// Last offset delivered to the partition by this gate; -1 where none is known.
     pub last_offset: i64,
+    /// Every record below this offset is accounted for.
+    pub accounted_to: i64,
+}
+
+impl LogEnd {
+    /// A log that holds nothing that is known.
+    pub fn empty(topic_id: &str) -> LogEnd {
+        LogEnd::based(topic_id, 0)
+    }
+
+    /// A log of which the last record is not known; all that it holds now is accounted for.
+    pub fn based(topic_id: &str, high_watermark: i64) -> LogEnd {
+        LogEnd { topic_id: topic_id.to_owned(), last_offset: -1, accounted_to: high_watermark }
+    }
+
+    /// The same log after a record was delivered.
+    #[must_use]
+    pub fn after(&self, last_offset: i64) -> LogEnd {
+        LogEnd { topic_id: self.topic_id.clone(), last_offset, accounted_to: last_offset + 1 }
+    }
+}
+
+impl std::fmt::Display for LogEnd {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}/{}", self.topic_id, self.last_offset, self.accounted_to)
+    }
 }
 
 /// What a committed source offset says of the other logs.
@@ -62,14 +88,12 @@ impl std::fmt::Display for OffsetMetadata {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
-            "oncegate/1 journal={}/{}/{} clean={}/{} quarantine={}/{}",
+            "oncegate/1 journal={}/{}/{} clean={} quarantine={}",
             self.journal_topic_id,
             self.entry_number,
             Hex(&self.entry_hash),
-            self.clean.topic_id,
-            self.clean.last_offset,
-            self.quarantine.topic_id,
-            self.quarantine.last_offset,
+            self.clean,
+            self.quarantine,
         )
     }
 }
@@ -100,8 +124,10 @@ fn parse(text: &str) -> Option<OffsetMetadata> {
 }
 
 fn log_end(text: &str) -> Option<LogEnd> {
-    let (topic_id, last_offset) = text.split_once('/')?;
-    Some(LogEnd { topic_id: topic_id.to_owned(), last_offset: last_offset.parse().ok()? })
+    let mut words = text.split('/');
+    let topic_id = words.next()?.to_owned();
+    let (last_offset, accounted_to) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+    words.next().is_none().then_some(LogEnd { topic_id, last_offset, accounted_to })
 }
 
 #[cfg(test)]
@@ -111,7 +137,7 @@ mod tests {
     #[test]
     fn reads_what_it_wrote_and_nothing_else() {
         let head = ChainHead { number: 17, hash: [7; 32] };
-        let end = |last_offset| LogEnd { topic_id: "q-Fe_5S3Ry".into(), last_offset };
+        let end = |last_offset| LogEnd::empty("q-Fe_5S3Ry").after(last_offset);
         let metadata = OffsetMetadata::new("w_2x".into(), &head, end(41), end(-1));
         assert_eq!(metadata.to_string().parse(), Ok(metadata.clone()));
         assert!(metadata.names(&head));

@@ -2,7 +2,7 @@
 //!
 //! Pure: no clock, no IO, no async, no logging. It knows `gate` and `identity`.
 
-pub mod admit;
+pub mod acts;
 pub mod chain;
 pub mod entry;
 pub mod metadata;
@@ -17,7 +17,7 @@ pub mod pb {
     include!(concat!(env!("OUT_DIR"), "/oncegate.journal.v1.rs"));
 }
 
-pub use admit::encode_admit;
+pub use acts::{Overruled, encode_admit, encode_adopt, encode_undecided};
 pub use chain::ChainHead;
 pub use entry::{Assembler, EncodedEntry, Entry, EntryContext, EntryError};
 pub use metadata::{LogEnd, OffsetMetadata};

@@ -23,6 +23,7 @@ pub struct NeverLetThrough {
     assembler: Assembler,
     head: ChainHead,
     found: Option<LetThroughAt>,
+    adopted: Option<u64>,
 }
 
 impl NeverLetThrough {
@@ -33,6 +34,7 @@ impl NeverLetThrough {
             assembler: Assembler::default(),
             head: ChainHead::EMPTY,
             found: None,
+            adopted: None,
         }
     }
 
@@ -49,7 +51,16 @@ impl NeverLetThrough {
         Ok(())
     }
 
+    /// The entry by which a person went on although entries may be gone: then the journal, though
+    /// its chain is whole, proves nothing of the time before.
+    pub fn adopted(&self) -> Option<u64> {
+        self.adopted
+    }
+
     fn look(&mut self, entry: &Entry) {
+        if entry.header.kind == i32::from(super::pb::EntryKind::Adopt) {
+            self.adopted = Some(entry.number);
+        }
         let rows = unpack_firsts(&entry.rows.firsts, entry.base())
             .chain(unpack_firsts(&entry.rows.corrections, entry.base()));
         for row in rows.filter(|row| row.key.key == self.key) {

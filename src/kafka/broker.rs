@@ -37,6 +37,9 @@ pub enum ConsumeError {
     /// The client will retry by itself.
     #[error("{0}")]
     Transient(String),
+    /// So it will, but in vain until somebody does something, and it says so only once.
+    #[error("{0}")]
+    Lasting(String),
     /// The member was fenced or the client gave up: a new client is needed.
     #[error("{0}")]
     Fatal(String),

@@ -6,6 +6,7 @@ use super::broker::{
     Broker, Delivered, DrainError, Membership, Polled, SendError, SourceOffset, TopicIds, TxnError,
     TxnErrorClass,
 };
+use super::discard::discard;
 use super::member::Member;
 use super::producer::TransactionalProducer;
 use crate::gate::OutputRecord;
@@ -80,7 +81,9 @@ impl Broker for KafkaBroker {
 
     fn renew_producer(&mut self, wait_ms: u64) -> Result<(), TxnError> {
         // Two producers of one id at a time would only confuse the client's own log.
-        self.producer = None;
+        if let Some(producer) = self.producer.take() {
+            discard("producer", producer);
+        }
         let signs = self.straggler_signs.clone();
         let topics = self.topics.clone();
         let producer = TransactionalProducer::init(&self.producer_config, topics, signs, wait_ms)?;

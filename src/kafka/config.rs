@@ -13,6 +13,8 @@ use std::time::Duration;
 pub const MAX_POLL_INTERVAL_MS: u32 = 300_000;
 /// A heartbeat is lost now and then; three in a session are not.
 const HEARTBEATS_PER_SESSION: u32 = 3;
+/// How often a worker's consumer says where it stands.
+const STATISTICS_MS: &str = "5000";
 /// librdkafka's own default.
 const HEARTBEAT_INTERVAL_MS_MAX: u32 = 3_000;
 /// The client counts a record before compression and without all framing; what the topics' own
@@ -32,9 +34,17 @@ const LOG_QUEUE_KBYTES: u64 = 32 * 1024;
 const OUTPUTS_PER_RECORD: usize = 2;
 const JOURNAL_RECORDS_SPARE: usize = 10_000;
 
+/// A broker that comes back is to be used at once: librdkafka's default waits up to ten seconds,
+/// Kafka's own clients one.
+const RECONNECT: (&str, &str) = ("reconnect.backoff.max.ms", "1000");
+
+/// The part of the client whose debug lines tell how connections fare.
+const CONNECTIONS: &str = "broker";
+
 /// The defaults of consumers, which the settings may change.
-const CONSUMER_DEFAULTS: [(&str, &str); 3] = [
+const CONSUMER_DEFAULTS: [(&str, &str); 4] = [
     ("client.id", "oncegate"),
+    RECONNECT,
     // A first record is not held back for more than this.
     ("fetch.wait.max.ms", "50"),
     // The default of a second stalls fetching whenever the queue was full once.
@@ -42,8 +52,9 @@ const CONSUMER_DEFAULTS: [(&str, &str); 3] = [
 ];
 
 /// The defaults of producers, which the settings may change.
-const PRODUCER_DEFAULTS: [(&str, &str); 5] = [
+const PRODUCER_DEFAULTS: [(&str, &str); 6] = [
     ("client.id", "oncegate"),
+    RECONNECT,
     ("linger.ms", "5"),
     ("compression.type", "lz4"),
     // Back-to-back transactions meet CONCURRENT_TRANSACTIONS, which is over in milliseconds.
@@ -90,6 +101,8 @@ pub fn consumer_config(
         (route.batch.bytes as u64 * 2 / 1024).clamp(QUEUE_KBYTES_MIN, QUEUE_KBYTES_MAX).to_string();
     set_unless_given(&mut config, properties, "queued.max.messages.kbytes", &queued_kbytes);
     set_unless_given(&mut config, properties, "client.id", member_id);
+    // They tell of partitions that another's open transaction holds up.
+    set_unless_given(&mut config, properties, "statistics.interval.ms", STATISTICS_MS);
     let heartbeat_ms =
         (route.session_timeout_ms / HEARTBEATS_PER_SESSION).clamp(1, HEARTBEAT_INTERVAL_MS_MAX);
     config
@@ -121,7 +134,14 @@ pub fn producer_config(
     let queue_records = route.batch.records * OUTPUTS_PER_RECORD + JOURNAL_RECORDS_SPARE;
     let queue_kbytes =
         (route.batch.bytes as u64 * 4 / 1024).clamp(QUEUE_KBYTES_MIN, QUEUE_KBYTES_MAX);
+    // The client tells of a connection that ends only once in 30 s (its errors are "suppressed");
+    // its debug lines tell of each, and a request that was under way on it may come late.
+    let debug = properties
+        .get("debug")
+        .map_or(CONNECTIONS.to_owned(), |given| format!("{given},{CONNECTIONS}"));
+    config.set_log_level(RDKafkaLogLevel::Debug);
     config
+        .set("debug", debug)
         .set("transactional.id", member_id)
         .set("transaction.timeout.ms", route.transaction_timeout_ms.to_string())
         .set("message.timeout.ms", delivery_ms.to_string())
@@ -319,6 +339,10 @@ mod tests {
         assert_eq!(producer.get("queue.buffering.max.messages"), Some("50000"));
         assert_eq!(producer.get("compression.type"), Some("zstd"));
         assert_eq!(producer.get("fetch.wait.max.ms"), None);
+        assert_eq!(producer.get("debug"), Some("broker"));
+        let debugged = properties(&[("debug", "eos")]);
+        let producer = producer_config(&debugged, &sample_route(), "m", LIMITS);
+        assert_eq!(producer.get("debug"), Some("eos,broker"));
         let consumer = consumer_config(&tuned, &sample_route(), "m");
         assert_eq!(consumer.get("fetch.wait.max.ms"), Some("7"));
         assert_eq!(consumer.get("heartbeat.interval.ms"), Some("3000"));

@@ -2,6 +2,7 @@
 //! Must not be in here: a subscription, a commit, or a write.
 
 use super::config::{log_observer_config, log_reader_config};
+use super::describe::describe_topics;
 use super::logs::{LogBounds, LogError, LogReader, Logs, Step};
 use super::member::{headers_of, raw_record};
 use super::reader::QuietContext;
@@ -93,6 +94,24 @@ impl Logs for KafkaLogs {
                 | RDKafkaErrorCode::TopicAuthorizationFailed,
             ) => Err(LogError::NoTopic(topic.to_owned())),
             Some(code) => Err(LogError::NotYet(code.to_string())),
+        }
+    }
+
+    fn topic_id(&mut self, topic: &str) -> Result<Option<String>, LogError> {
+        let not_yet = |code: RDKafkaErrorCode| LogError::NotYet(code.to_string());
+        let described =
+            describe_topics(self.observer.client(), &[topic], SLICE).map_err(not_yet)?;
+        let Some(described) = described.into_iter().next() else {
+            return Err(LogError::NotYet("the topic is not told of".into()));
+        };
+        match described.answer {
+            Ok(found) => Ok(found.id.map(|id| id.as_str().to_owned())),
+            Err(
+                RDKafkaErrorCode::UnknownTopicOrPartition
+                | RDKafkaErrorCode::UnknownTopic
+                | RDKafkaErrorCode::TopicAuthorizationFailed,
+            ) => Err(LogError::NoTopic(topic.to_owned())),
+            Err(code) => Err(not_yet(code)),
         }
     }
 

@@ -76,6 +76,12 @@ pub trait Logs {
     /// [`LogError`].
     fn partitions(&mut self, topic: &str) -> Result<i32, LogError>;
 
+    /// The id of a topic, as Kafka prints it; `None` where the cluster gives none.
+    ///
+    /// # Errors
+    /// [`LogError`].
+    fn topic_id(&mut self, topic: &str) -> Result<Option<String>, LogError>;
+
     /// Where a partition begins and ends now.
     ///
     /// # Errors

@@ -5,6 +5,7 @@
 //! here: a commit of offsets, which only a transaction makes.
 
 use super::broker::{ConsumeError, Membership, Polled};
+use super::upstream::{Stand, Upstream};
 use crate::gate::{Header, RawRecord, RecordTimestamp};
 use rdkafka::bindings as rd;
 use rdkafka::client::ClientContext;
@@ -13,11 +14,11 @@ use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext, RebalanceProtoc
 use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
 use rdkafka::message::{BorrowedMessage, Message, Timestamp};
 use rdkafka::types::RDKafkaRespErr;
-use rdkafka::{Offset, TopicPartitionList};
+use rdkafka::{Offset, Statistics, TopicPartitionList};
 use std::collections::VecDeque;
 use std::ffi::CStr;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a seek may take before the partition is assigned anew instead.
 const SEEK_WAIT: Duration = Duration::from_secs(5);
@@ -32,6 +33,7 @@ enum Noted {
 #[derive(Default)]
 pub struct MemberContext {
     noted: Mutex<VecDeque<Noted>>,
+    upstream: Mutex<Upstream>,
 }
 
 impl MemberContext {
@@ -52,6 +54,29 @@ impl ClientContext for MemberContext {
 
     fn error(&self, error: KafkaError, reason: &str) {
         tracing::debug!(target: "librdkafka", "{error}: {reason}");
+    }
+
+    fn stats(&self, statistics: Statistics) {
+        for (topic, read) in &statistics.topics {
+            let stands: Vec<Stand> = (read.partitions.values())
+                .map(|of| Stand {
+                    partition: of.partition,
+                    next: of.next_offset,
+                    stable: of.ls_offset,
+                    high: of.hi_offset,
+                })
+                .collect();
+            // What is known of partitions is replaced whole.
+            let mut upstream = self.upstream.lock().unwrap_or_else(PoisonError::into_inner);
+            for Stand { partition, stable, high, .. } in upstream.note(&stands, Instant::now()) {
+                tracing::warn!(
+                    topic,
+                    partition,
+                    behind = high - stable,
+                    "partition {partition} waits at offset {stable}, its log ends at {high}: a transaction of a producer of this topic is open there and does not end. It ends by its own time-out, or by `kafka-transactions.sh abort`"
+                );
+            }
+        }
     }
 }
 
@@ -213,6 +238,14 @@ fn classify(error: &KafkaError) -> ConsumeError {
         _ if matches!(error, KafkaError::MessageConsumptionFatal(_)) => {
             ConsumeError::Fatal(error.to_string())
         }
+        Some(
+            RDKafkaErrorCode::TopicAuthorizationFailed
+            | RDKafkaErrorCode::BadMessage
+            | RDKafkaErrorCode::InvalidMessage
+            | RDKafkaErrorCode::BadCompression
+            | RDKafkaErrorCode::NotImplemented
+            | RDKafkaErrorCode::MessageSizeTooLarge,
+        ) => ConsumeError::Lasting(error.to_string()),
         _ => ConsumeError::Transient(error.to_string()),
     }
 }

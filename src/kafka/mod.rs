@@ -12,13 +12,16 @@ pub mod broker;
 mod client;
 pub mod config;
 mod describe;
+mod discard;
 pub mod facts;
 mod log_reader;
 pub mod logs;
 mod member;
+mod offsets_call;
 mod producer;
 pub mod property;
 mod reader;
+mod upstream;
 pub mod witnesses;
 
 pub use admin::{Admin, AdminError, NewTopicSpec, TopicDescription, TopicId, TopicState};

@@ -8,7 +8,9 @@ use super::broker::{
     TxnError, TxnErrorClass,
 };
 use super::describe::DescribeRequest;
+use super::discard::discard;
 use super::member::{GroupMetadata, Member};
+use super::offsets_call::{OffsetsCall, STEP};
 use crate::gate::{OutputRecord, Target};
 use crate::journal::CommitAcknowledged;
 use rdkafka::bindings as rd;
@@ -33,6 +35,11 @@ struct Reports {
     reported: u64,
     delivered: Delivered,
     first_error: Option<DeliveryError>,
+    /// Whether the client threw that record away because of something else.
+    is_purged: bool,
+    /// Why the coordinator did not take a partition into the transaction. All records are purged
+    /// then, and their own errors name no cause.
+    not_added: Option<String>,
 }
 
 /// Counts deliveries and signs of stragglers; shared with the client's threads.
@@ -61,8 +68,11 @@ impl Deliveries {
 
 impl ClientContext for Deliveries {
     fn log(&self, level: RDKafkaLogLevel, fac: &str, message: &str) {
-        if fac == "REQTMOUT" {
+        if is_straggler_sign(fac, message) {
             self.straggler_signs.fetch_add(1, Ordering::Relaxed);
+        }
+        if let Some(why) = not_added(fac, message) {
+            self.lock().not_added.get_or_insert_with(|| why.to_owned());
         }
         super::log_line(level, fac, message);
     }
@@ -70,6 +80,25 @@ impl ClientContext for Deliveries {
     fn error(&self, error: KafkaError, reason: &str) {
         self.straggler_signs.fetch_add(1, Ordering::Relaxed);
         tracing::debug!(target: "librdkafka", "{error}: {reason}");
+    }
+}
+
+/// The cause, where a line of the client's log says that a partition was not taken into the
+/// transaction. Of the partitions that were asked for together with it another line says only
+/// that they were not attempted.
+fn not_added<'m>(fac: &str, message: &'m str) -> Option<&'m str> {
+    let is_cause = fac == "ADDPARTS" && !message.contains("Operation not attempted");
+    let cause = message.split_once("Failed to add partition").filter(|_| is_cause);
+    cause.map(|(thread, _)| &message[thread.len()..])
+}
+
+/// Whether a line of the client's log says that a request may come late: it timed out, or the
+/// connection that it was sent on is gone. The line is written before the request is sent again.
+fn is_straggler_sign(fac: &str, message: &str) -> bool {
+    match fac {
+        "REQTMOUT" => true,
+        "STATE" => message.contains(" changed state UP -> "),
+        _ => false,
     }
 }
 
@@ -95,6 +124,10 @@ impl ProducerContext for Deliveries {
             }
             Err((error, message)) => {
                 if reports.first_error.is_none() {
+                    reports.is_purged = matches!(
+                        error.rdkafka_error_code(),
+                        Some(RDKafkaErrorCode::PurgeQueue | RDKafkaErrorCode::PurgeInflight)
+                    );
                     reports.first_error = Some(delivery_error(error, target, message.partition()));
                 }
             }
@@ -126,7 +159,8 @@ fn delivery_error(error: &KafkaError, target: Target, partition: i32) -> Deliver
 pub struct TransactionalProducer {
     // Dropped before the producer, on whose handle it is.
     topic_ids: Option<DescribeRequest>,
-    producer: ThreadedProducer<Deliveries>,
+    offsets_call: OffsetsCall,
+    producer: Arc<ThreadedProducer<Deliveries>>,
     topics: RouteTopics,
     transaction: usize,
     sent: u64,
@@ -148,10 +182,18 @@ impl TransactionalProducer {
         let producer: ThreadedProducer<Deliveries> = config
             .create_with_context(context)
             .map_err(|error| txn_error("create producer", &error))?;
-        producer
-            .init_transactions(Duration::from_millis(wait_ms))
-            .map_err(|error| txn_error("init transactions", &error))?;
-        Ok(TransactionalProducer { topic_ids: None, producer, topics, transaction: 0, sent: 0 })
+        if let Err(error) = producer.init_transactions(Duration::from_millis(wait_ms)) {
+            discard("producer", producer);
+            return Err(txn_error("init transactions", &error));
+        }
+        let producer = Arc::new(producer);
+        let offsets_call = OffsetsCall::spawn(Arc::clone(&producer)).map_err(|error| TxnError {
+            class: TxnErrorClass::Fatal,
+            step: "create producer",
+            message: error.to_string(),
+        })?;
+        let (topic_ids, transaction, sent) = (None, 0, 0);
+        Ok(TransactionalProducer { topic_ids, offsets_call, producer, topics, transaction, sent })
     }
 
     /// See [`super::broker::Broker::begin`].
@@ -185,7 +227,11 @@ impl TransactionalProducer {
             return Err(error(TxnErrorClass::Abort, "they could not be asked for"));
         };
         let described = match request.receive(Duration::from_millis(wait_ms)) {
-            Ok(None) => return Err(error(TxnErrorClass::Retriable, "no answer yet")),
+            Ok(None) => {
+                // The broker that was asked may be gone: the next may be another.
+                self.ask_topic_ids();
+                return Err(error(TxnErrorClass::Retriable, "no answer yet"));
+            }
             Ok(Some(described)) => Ok(described),
             Err(code) => Err(code.to_string()),
         };
@@ -241,7 +287,11 @@ impl TransactionalProducer {
                 .0;
         }
         match &reports.first_error {
-            Some(error) => Err(DrainError::Failed(error.clone())),
+            Some(error) => {
+                let purged = reports.not_added.clone().filter(|_| reports.is_purged);
+                let message = purged.unwrap_or_else(|| error.message.clone());
+                Err(DrainError::Failed(DeliveryError { message, ..error.clone() }))
+            }
             None => Ok(reports.delivered.clone()),
         }
     }
@@ -253,7 +303,6 @@ impl TransactionalProducer {
         offsets: &[SourceOffset],
         wait_ms: u64,
     ) -> Result<(), TxnError> {
-        const STEP: &str = "send offsets";
         let refuse = |message: &str| TxnError {
             class: TxnErrorClass::Membership,
             step: STEP,
@@ -269,16 +318,7 @@ impl TransactionalProducer {
         if metadata.generation() < 0 || metadata.member_id().is_empty() {
             return Err(refuse("the membership was lost just now"));
         }
-        // SAFETY: producer, list and metadata are live across the call.
-        let error = unsafe {
-            rd::rd_kafka_send_offsets_to_transaction(
-                self.producer.client().native_ptr(),
-                list.ptr(),
-                metadata.ptr(),
-                millis(wait_ms),
-            )
-        };
-        NativeError::check(STEP, error)
+        self.offsets_call.send(list, metadata, wait_ms)
     }
 
     /// See [`super::broker::Broker::commit`].
@@ -298,7 +338,7 @@ impl TransactionalProducer {
     }
 }
 
-fn millis(ms: u64) -> i32 {
+pub(super) fn millis(ms: u64) -> i32 {
     i32::try_from(ms).unwrap_or(i32::MAX)
 }
 
@@ -325,10 +365,11 @@ fn offset_list(
 }
 
 /// An error of a transactional call, owned.
-struct NativeError;
+pub(super) struct NativeError;
 
 impl NativeError {
-    fn check(step: &'static str, error: *mut rd::rd_kafka_error_t) -> Result<(), TxnError> {
+    /// Takes an error over; none is what the client gives for success.
+    pub fn check(step: &'static str, error: *mut rd::rd_kafka_error_t) -> Result<(), TxnError> {
         if error.is_null() {
             return Ok(());
         }
@@ -394,4 +435,34 @@ fn txn_error(step: &'static str, error: &KafkaError) -> TxnError {
         _ => TxnErrorClass::Fatal,
     };
     TxnError { class, step, message: error.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cause_of_a_partition_that_was_not_added_is_found_among_those_not_attempted() {
+        let line = |why| {
+            format!(
+                "[thrd:main]: Failed to add partition \"clean\" [0] to transaction: Broker: {why}"
+            )
+        };
+        let refused = line("Topic authorization failed");
+        let found = not_added("ADDPARTS", &refused);
+        assert!(found.is_some_and(|why| why.starts_with("Failed to add partition \"clean\" [0]")));
+        assert_eq!(not_added("ADDPARTS", &line("Operation not attempted")), None);
+        assert_eq!(not_added("TXNERR", &refused), None);
+    }
+
+    #[test]
+    fn a_connection_that_ends_is_a_sign_and_one_that_was_never_there_is_none() {
+        let state = |message| is_straggler_sign("STATE", message);
+        assert!(state("127.0.0.1:9092/1: Broker changed state UP -> DOWN"));
+        assert!(state("TxnCoordinator/3: Broker changed state UP -> DOWN"));
+        assert!(!state("127.0.0.1:9092/1: Broker changed state CONNECT -> DOWN"));
+        assert!(!state("127.0.0.1:9092/1: Broker changed state APIVERSION_QUERY -> UP"));
+        assert!(is_straggler_sign("REQTMOUT", "Timed out 1 in-flight requests"));
+        assert!(!is_straggler_sign("FAIL", "Connect to 127.0.0.1:9092 failed"));
+    }
 }

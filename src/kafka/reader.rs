@@ -4,15 +4,19 @@
 use super::RouteTopics;
 use super::broker::TopicIds;
 use super::describe::describe_topics;
+use super::discard::leave;
 use super::witnesses::{Committed, Log, Watermarks, WitnessError, Witnesses};
 use rdkafka::client::ClientContext;
 use rdkafka::config::{ClientConfig, RDKafkaLogLevel};
 use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
-use rdkafka::message::Message;
+use rdkafka::message::{BorrowedMessage, Headers, Message};
 use rdkafka::{Offset, TopicPartitionList};
+use sha2::{Digest, Sha256};
 use std::time::{Duration, Instant};
 
+/// The header in which a gate's record names its group and route.
+const ROUTE_HEADER: &str = "oncegate-route";
 /// How long one question may take.
 const SLICE: Duration = Duration::from_secs(1);
 
@@ -37,11 +41,24 @@ pub struct KafkaWitnesses {
     asker: BaseConsumer<QuietContext>,
     /// Sees what a `read_uncommitted` client sees.
     observer: BaseConsumer<QuietContext>,
-    /// Reads the journal, committed records only.
-    reader: BaseConsumer<QuietContext>,
-    /// Partition that the reader is assigned, and the offset it goes on from.
-    reader_at: Option<(i32, i64)>,
+    /// Reads the journal.
+    journal: Reader,
+    /// Reads the ends of all logs: apart, since a reader reads no partition a second time.
+    prober: Reader,
     topics: RouteTopics,
+}
+
+/// Reads a log's committed records.
+struct Reader {
+    consumer: BaseConsumer<QuietContext>,
+    config: ClientConfig,
+    /// What it has read: given one of them again at another offset, it might tell the position of
+    /// its first reading.
+    used: Vec<(Log, i32)>,
+    /// Topics of which it knows the leaders. Of others it asks only once a second.
+    known: Vec<Log>,
+    /// Log and partition that it is assigned, and the offset it goes on from.
+    at: Option<(Log, i32, i64)>,
 }
 
 impl KafkaWitnesses {
@@ -61,32 +78,130 @@ impl KafkaWitnesses {
         Ok(KafkaWitnesses {
             asker: create(asker)?,
             observer: create(observer)?,
-            reader: create(reader)?,
-            reader_at: None,
+            journal: Reader::new(reader)?,
+            prober: Reader::new(reader)?,
             topics,
         })
     }
+}
 
-    fn place_reader(&mut self, partition: i32, from: i64) -> Result<(), KafkaError> {
-        if self.reader_at == Some((partition, from)) {
+/// The topic that a log is.
+fn topic_of(topics: &RouteTopics, log: Log) -> &str {
+    match log {
+        Log::Raw => &topics.raw,
+        Log::Clean => &topics.clean,
+        Log::Quarantine => &topics.quarantine,
+        Log::Journal => &topics.journal,
+    }
+}
+
+impl Reader {
+    fn new(config: &ClientConfig) -> Result<Reader, String> {
+        let consumer = config
+            .create_with_context(QuietContext)
+            .map_err(|error: KafkaError| error.to_string())?;
+        Ok(Reader {
+            consumer,
+            config: config.clone(),
+            used: Vec::new(),
+            known: Vec::new(),
+            at: None,
+        })
+    }
+
+    fn place(
+        &mut self,
+        topic: &str,
+        (log, partition): (Log, i32),
+        from: i64,
+    ) -> Result<(), KafkaError> {
+        if self.at == Some((log, partition, from)) {
             return Ok(());
         }
-        self.reader_at = None;
+        self.at = None;
+        if self.used.contains(&(log, partition)) {
+            let next = self.config.create_with_context(QuietContext)?;
+            leave(std::mem::replace(&mut self.consumer, next));
+            self.used.clear();
+            self.known.clear();
+        }
+        if !self.known.contains(&log) {
+            self.consumer.fetch_metadata(Some(topic), SLICE)?;
+            self.known.push(log);
+        }
+        self.used.push((log, partition));
         let mut list = TopicPartitionList::with_capacity(1);
-        list.add_partition_offset(&self.topics.journal, partition, Offset::Offset(from))?;
-        self.reader.assign(&list)?;
-        self.reader_at = Some((partition, from));
+        list.add_partition_offset(topic, partition, Offset::Offset(from))?;
+        self.consumer.assign(&list)?;
+        self.at = Some((log, partition, from));
         Ok(())
     }
 
     /// The reader's own position, which passes markers and aborted records.
-    fn position(&self, partition: i32) -> Option<i64> {
-        let positions = self.reader.position().ok()?;
-        match positions.find_partition(&self.topics.journal, partition)?.offset() {
+    fn position(&self, topic: &str, partition: i32) -> Option<i64> {
+        let positions = self.consumer.position().ok()?;
+        match positions.find_partition(topic, partition)?.offset() {
             Offset::Offset(offset) => Some(offset),
             _ => None,
         }
     }
+
+    /// Reads committed records of a log in `[from, until)` for about a second at most; returns
+    /// the offset to go on from.
+    fn read(
+        &mut self,
+        topic: &str,
+        (log, partition): (Log, i32),
+        (from, until): (i64, i64),
+        sink: &mut dyn FnMut(&BorrowedMessage<'_>),
+    ) -> Result<i64, WitnessError> {
+        self.place(topic, (log, partition), from).map_err(not_yet("records"))?;
+        let began = Instant::now();
+        let mut next = from;
+        let mut beyond = false;
+        while next < until && began.elapsed() < SLICE {
+            match self.consumer.poll(Duration::from_millis(50)) {
+                // Of an earlier assignment.
+                Some(Ok(message))
+                    if message.topic() != topic || message.partition() != partition => {}
+                Some(Ok(message)) if message.offset() < until => {
+                    if message.offset() >= next {
+                        sink(&message);
+                        next = message.offset() + 1;
+                    }
+                }
+                // It is not for this call; the next one is not to miss it.
+                Some(Ok(_)) => {
+                    next = until;
+                    beyond = true;
+                }
+                None | Some(Err(KafkaError::PartitionEOF(_))) => {
+                    next = next.max(self.position(topic, partition).unwrap_or(next));
+                }
+                Some(Err(error)) => {
+                    self.at = None;
+                    return Err(match error.rdkafka_error_code() {
+                        Some(
+                            RDKafkaErrorCode::AutoOffsetReset | RDKafkaErrorCode::OffsetOutOfRange,
+                        ) => WitnessError::OffsetNotInLog { log, partition, offset: next },
+                        _ => not_yet("records")(error),
+                    });
+                }
+            }
+        }
+        self.at = (!beyond).then_some((log, partition, next));
+        Ok(next)
+    }
+}
+
+/// As `Collected::record_hash` makes it.
+fn hash_of(message: &BorrowedMessage<'_>) -> [u8; 32] {
+    let mut hasher = Sha256::new();
+    for part in [message.key(), message.payload()] {
+        hasher.update(part.map_or(-1, |bytes| bytes.len() as i64).to_be_bytes());
+        hasher.update(part.unwrap_or_default());
+    }
+    hasher.finalize().into()
 }
 
 fn not_yet(what: &'static str) -> impl Fn(KafkaError) -> WitnessError {
@@ -112,15 +227,34 @@ impl Witnesses for KafkaWitnesses {
     }
 
     fn watermarks(&mut self, log: Log, partition: i32) -> Result<Watermarks, WitnessError> {
-        let topic = match log {
-            Log::Raw => &self.topics.raw,
-            Log::Clean => &self.topics.clean,
-            Log::Journal => &self.topics.journal,
-        };
-        let (low, high) = (self.observer)
-            .fetch_watermarks(topic, partition, SLICE)
-            .map_err(not_yet("watermarks"))?;
-        Ok(Watermarks { low, high })
+        let topic = topic_of(&self.topics, log);
+        match self.observer.fetch_watermarks(topic, partition, SLICE) {
+            Ok((low, high)) => Ok(Watermarks { low, high }),
+            Err(error) => {
+                // The client would go on asking the leader that it remembers.
+                let _ = self.observer.fetch_metadata(Some(topic), SLICE);
+                Err(not_yet("watermarks")(error))
+            }
+        }
+    }
+
+    fn record_hash(
+        &mut self,
+        log: Log,
+        partition: i32,
+        offset: i64,
+    ) -> Result<Option<[u8; 32]>, WitnessError> {
+        let mut found = None;
+        let topic = topic_of(&self.topics, log);
+        let range = (offset, offset + 1);
+        let next = self.prober.read(topic, (log, partition), range, &mut |message| {
+            found = Some(hash_of(message));
+        })?;
+        if next <= offset {
+            let message = format!("offset {offset} of {log:?} was not given");
+            return Err(WitnessError::NotYet { what: "a log's last record", message });
+        }
+        Ok(found)
     }
 
     fn topic_ids(&mut self) -> Result<TopicIds, WitnessError> {
@@ -138,33 +272,27 @@ impl Witnesses for KafkaWitnesses {
         until: i64,
         sink: &mut dyn FnMut(i64, &[u8]),
     ) -> Result<i64, WitnessError> {
-        self.place_reader(partition, from).map_err(not_yet("journal"))?;
-        let began = Instant::now();
-        let mut next = from;
-        while next < until && began.elapsed() < SLICE {
-            match self.reader.poll(Duration::from_millis(50)) {
-                Some(Ok(message)) if message.offset() < until => {
-                    if message.offset() >= next {
-                        sink(message.offset(), message.payload().unwrap_or_default());
-                        next = message.offset() + 1;
-                    }
-                }
-                Some(Ok(_)) => next = until,
-                None | Some(Err(KafkaError::PartitionEOF(_))) => {
-                    next = next.max(self.position(partition).unwrap_or(next));
-                }
-                Some(Err(error)) => {
-                    self.reader_at = None;
-                    return Err(match error.rdkafka_error_code() {
-                        Some(
-                            RDKafkaErrorCode::AutoOffsetReset | RDKafkaErrorCode::OffsetOutOfRange,
-                        ) => WitnessError::OffsetNotInLog { partition, offset: next },
-                        _ => not_yet("journal")(error),
-                    });
-                }
-            }
-        }
-        self.reader_at = Some((partition, next));
-        Ok(next)
+        let topic = topic_of(&self.topics, Log::Journal);
+        self.journal.read(topic, (Log::Journal, partition), (from, until), &mut |message| {
+            sink(message.offset(), message.payload().unwrap_or_default());
+        })
+    }
+
+    fn read_routes(
+        &mut self,
+        log: Log,
+        partition: i32,
+        from: i64,
+        until: i64,
+        sink: &mut dyn FnMut(i64, Option<&str>),
+    ) -> Result<i64, WitnessError> {
+        let topic = topic_of(&self.topics, log);
+        self.prober.read(topic, (log, partition), (from, until), &mut |message| {
+            let route = message.headers().and_then(|headers| {
+                let own = headers.iter().filter(|header| header.key == ROUTE_HEADER).last()?;
+                std::str::from_utf8(own.value?).ok()
+            });
+            sink(message.offset(), route);
+        })
     }
 }

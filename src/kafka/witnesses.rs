@@ -16,8 +16,10 @@ pub enum WitnessError {
         message: String,
     },
     /// The offset asked for is not in the log.
-    #[error("journal partition {partition}: offset {offset} is not in the log")]
+    #[error("{log:?} partition {partition}: offset {offset} is not in the log")]
     OffsetNotInLog {
+        /// Which log.
+        log: Log,
         /// Partition.
         partition: i32,
         /// Offset.
@@ -50,6 +52,8 @@ pub enum Log {
     Raw,
     /// The clean topic.
     Clean,
+    /// The quarantine topic.
+    Quarantine,
     /// The journal topic.
     Journal,
 }
@@ -68,6 +72,18 @@ pub trait Witnesses {
     /// # Errors
     /// [`WitnessError::NotYet`].
     fn watermarks(&mut self, log: Log, partition: i32) -> Result<Watermarks, WitnessError>;
+
+    /// The committed record at an offset within the log: SHA-256 over its key and value, as journal
+    /// entries note it; `None` where no committed record stands there.
+    ///
+    /// # Errors
+    /// [`WitnessError`]; `NotYet` also while a transaction is open at or before the offset.
+    fn record_hash(
+        &mut self,
+        log: Log,
+        partition: i32,
+        offset: i64,
+    ) -> Result<Option<[u8; 32]>, WitnessError>;
 
     /// Ids of the raw and journal topics, and the number of raw partitions.
     ///
@@ -88,5 +104,19 @@ pub trait Witnesses {
         from: i64,
         until: i64,
         sink: &mut dyn FnMut(i64, &[u8]),
+    ) -> Result<i64, WitnessError>;
+
+    /// The same for the committed records of clean or quarantine: gives offset and the header
+    /// `oncegate-route` of each.
+    ///
+    /// # Errors
+    /// [`WitnessError`].
+    fn read_routes(
+        &mut self,
+        log: Log,
+        partition: i32,
+        from: i64,
+        until: i64,
+        sink: &mut dyn FnMut(i64, Option<&str>),
     ) -> Result<i64, WitnessError>;
 }

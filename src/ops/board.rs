@@ -4,13 +4,18 @@
 use crate::processor::observer::WorkerView;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// A worker tells its view every second. One that has not for so long stands in a call of the
+/// client: brokers that do not answer, or a clock that was set back, by which the client waits.
+const STANDS_AFTER: Duration = Duration::from_secs(15);
 
 /// Route and number of a worker.
 pub type WorkerId = (String, usize);
 
 /// Views of all workers of the process.
 pub struct Board {
-    views: Mutex<BTreeMap<WorkerId, WorkerView>>,
+    views: Mutex<BTreeMap<WorkerId, (WorkerView, Instant)>>,
     workers: usize,
 }
 
@@ -24,34 +29,57 @@ impl Board {
     pub fn set(&self, worker: &WorkerId, view: WorkerView) {
         // Views are plain values, replaced whole.
         let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
-        views.insert(worker.clone(), view);
+        views.insert(worker.clone(), (view, Instant::now()));
     }
 
     /// All views.
     pub fn views(&self) -> BTreeMap<WorkerId, WorkerView> {
+        self.told().into_iter().map(|(worker, (view, _))| (worker, view)).collect()
+    }
+
+    /// When each worker last said something.
+    pub fn last_told(&self) -> Vec<(WorkerId, Instant)> {
+        self.told().into_iter().map(|(worker, (_, told))| (worker, told)).collect()
+    }
+
+    fn told(&self) -> BTreeMap<WorkerId, (WorkerView, Instant)> {
         self.views.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// What the process waits for; empty when it is ready. A worker that has joined and has no
     /// partitions is ready; one that has not joined is not.
     pub fn waits_for(&self) -> Vec<String> {
-        let views = self.views();
+        self.waits_for_at(Instant::now())
+    }
+
+    fn waits_for_at(&self, now: Instant) -> Vec<String> {
+        let views = self.told();
         let mut waits = Vec::new();
         if views.len() < self.workers {
             waits.push(format!("{} of {} workers started", views.len(), self.workers));
         }
-        for ((route, worker), view) in &views {
+        for ((route, worker), (view, told)) in &views {
+            let age = now.saturating_duration_since(*told);
+            if age > STANDS_AFTER {
+                waits.push(format!("{route}/{worker}: has not moved for {} s", age.as_secs()));
+            }
             if !view.producing {
                 waits.push(format!("{route}/{worker}: transactional producer not initialised"));
             }
             if !view.joined {
                 waits.push(format!("{route}/{worker}: not a member of the group yet"));
             }
+            if let Some(why) = &view.hindered {
+                waits.push(format!("{route}/{worker}: {why}"));
+            }
             for partition in &view.partitions {
                 if partition.state != "running" {
                     let number = partition.partition;
-                    let why = (partition.refusal.as_ref())
-                        .map_or(String::new(), |refusal| format!(" ({refusal})"));
+                    let why = match (&partition.refusal, &partition.waits_for) {
+                        (Some(refusal), _) => format!(" ({refusal})"),
+                        (None, Some(cause)) => format!(" (waits: {cause})"),
+                        (None, None) => String::new(),
+                    };
                     waits.push(format!("{route} partition {number}: {}{why}", partition.state));
                 }
             }
@@ -69,12 +97,15 @@ mod tests {
         WorkerView {
             joined: true,
             producing: true,
+            hindered: None,
             partitions: (states.iter())
                 .map(|state| PartitionView {
                     partition: 0,
                     state,
                     committed_next: 0,
                     refusal: None,
+                    waits_for: None,
+                    restoring: None,
                 })
                 .collect(),
         }
@@ -93,5 +124,7 @@ mod tests {
         assert_eq!(board.waits_for().len(), 1);
         board.set(&worker, view(&["running", "running"]));
         assert!(board.waits_for().is_empty());
+        let later = Instant::now() + STANDS_AFTER * 2;
+        assert!(board.waits_for_at(later)[0].contains("has not moved for 3"));
     }
 }

@@ -18,6 +18,7 @@ pub async fn serve(
     board: Arc<Board>,
     metrics: Arc<Metrics>,
 ) -> std::io::Result<()> {
+    let states = board.clone();
     let ready = move || {
         let waits = board.waits_for();
         async move {
@@ -27,9 +28,13 @@ pub async fn serve(
             }
         }
     };
+    let text = move || {
+        let text = metrics.text(&states);
+        async move { text }
+    };
     let app = Router::new()
         .route("/livez", get(|| async { "alive\n" }))
         .route("/readyz", get(ready))
-        .route("/metrics", get(move || async move { metrics.text() }));
+        .route("/metrics", get(text));
     axum::serve(listener, app).await
 }

@@ -5,3 +5,4 @@ pub mod board;
 pub mod http;
 pub mod logging;
 pub mod metrics;
+pub mod watchdog;

@@ -5,6 +5,9 @@
 
 pub mod act;
 pub mod instance;
+mod intake;
+mod level;
+mod look;
 pub mod observer;
 pub mod pool;
 pub mod refusal;
@@ -13,6 +16,7 @@ pub mod restorer;
 pub mod route;
 pub mod setbacks;
 mod settlement;
+pub mod tails;
 pub mod takeover;
 pub mod task;
 pub mod transaction;

@@ -2,7 +2,29 @@
 //! Must not be in here: anything that the worker's decisions depend on.
 
 use super::refusal::Refusal;
+use super::restore::JournalProgress;
 use crate::gate::Counts;
+use crate::named::named;
+
+named! {
+    /// How a transaction ended that was not committed.
+    pub enum NotCommitted {
+        /// Aborted; what it held is sent again.
+        Aborted = "aborted",
+        /// It could not begin: the producer was not initialised.
+        Init = "init",
+        /// Aborted, since the consumer is no longer a member.
+        Membership = "membership",
+        /// Aborted, since the broker refused a record.
+        Record = "record",
+        /// Aborted, since a log lost its tail.
+        Tail = "tail",
+        /// Aborted, since a topic is another than before.
+        Topics = "topics",
+        /// Nobody knows.
+        Unknown = "unknown",
+    }
+}
 
 /// What is seen of one partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +37,10 @@ pub struct PartitionView {
     pub committed_next: i64,
     /// Why it is not served.
     pub refusal: Option<Refusal>,
+    /// What its takeover waits for, once that takes long.
+    pub waits_for: Option<String>,
+    /// How far its store is brought level, while it is.
+    pub restoring: Option<JournalProgress>,
 }
 
 /// What is seen of a worker.
@@ -24,6 +50,9 @@ pub struct WorkerView {
     pub joined: bool,
     /// Whether its producer is initialised.
     pub producing: bool,
+    /// What is in the way of all its work, if anything: transaction after transaction is aborted, or
+    /// raw records cannot be read.
+    pub hindered: Option<String>,
     /// Its partitions.
     pub partitions: Vec<PartitionView>,
 }
@@ -33,8 +62,8 @@ pub trait Observer {
     /// A transaction was committed; per partition the counts of offsets never decided before and
     /// of offsets decided again.
     fn committed(&mut self, parts: &[(i32, &Counts, &Counts)], milliseconds: u64);
-    /// A transaction was not committed, for the stated cause.
-    fn not_committed(&mut self, cause: &'static str);
+    /// A transaction was not committed.
+    fn not_committed(&mut self, how: NotCommitted);
     /// The view has changed.
     fn viewed(&mut self, view: WorkerView);
 }

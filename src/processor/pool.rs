@@ -14,7 +14,8 @@ const REJOIN_PAUSE: Duration = Duration::from_secs(10);
 /// The view is told at least this often, so that a loss of membership shows.
 const PUBLISH_EVERY: Duration = Duration::from_secs(1);
 
-/// Runs one worker until `stop`, and builds it anew once where its consumer gave up.
+/// Runs one worker until `stop`, and builds it anew where its consumer gave up: as often as
+/// brokers were in trouble before, and once where they were not.
 ///
 /// # Errors
 /// Why it could not go on, for the operator.
@@ -35,7 +36,14 @@ where
         worker.close();
         match exit {
             None => return Ok(()),
-            Some(WorkerExit::ConsumerGaveUp(why)) => {
+            Some(WorkerExit::ConsumerGaveUp { why, disturbed: true }) => {
+                tracing::warn!(
+                    worker = name,
+                    "the consumer gave up ({why}) after trouble with brokers; rejoining"
+                );
+                pause(REJOIN_PAUSE, stop);
+            }
+            Some(WorkerExit::ConsumerGaveUp { why, disturbed: false }) => {
                 let again = gave_up.is_some_and(|at| at.elapsed() < REJOIN_WITHIN);
                 if again {
                     return Err(format!(

@@ -1,6 +1,8 @@
 //! Why a partition is not served: what happened, and what a person can do.
 //! Must not be in here: how it was found out.
 
+use crate::named::named;
+
 /// A partition or route that oncegate can no longer answer for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
@@ -10,49 +12,37 @@ pub struct Refusal {
     pub message: String,
 }
 
-/// The closed list of causes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum RefusalCause {
-    /// The raw topic was deleted and created anew.
-    RawRecreated,
-    /// The journal topic is another than the one its entries name.
-    JournalRecreated,
-    /// The journal lacks entries that were written.
-    JournalCut,
-    /// The journal's chain is broken or holds what oncegate did not write.
-    ChainBroken,
-    /// The raw topic's number of partitions changed.
-    PartitionsChanged,
-    /// The journal was written under another recipe.
-    OtherRecipe,
-    /// The journal was written by another group or route.
-    OtherRoute,
-    /// The group's offset lies beyond the journal's last entry.
-    OffsetAhead,
-    /// Records of the raw topic were deleted before they were read.
-    RawHeadDeleted,
-    /// The raw topic lost records that were read.
-    RawTailLost,
-    /// The clean topic holds records, the journal none.
-    CleanNotEmpty,
-}
-
-impl RefusalCause {
-    /// The name used in logs, status and metrics.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            RefusalCause::RawRecreated => "raw-recreated",
-            RefusalCause::JournalRecreated => "journal-recreated",
-            RefusalCause::JournalCut => "journal-cut",
-            RefusalCause::ChainBroken => "chain-broken",
-            RefusalCause::PartitionsChanged => "partitions-changed",
-            RefusalCause::OtherRecipe => "other-recipe",
-            RefusalCause::OtherRoute => "other-route",
-            RefusalCause::OffsetAhead => "offset-ahead",
-            RefusalCause::RawHeadDeleted => "raw-head-deleted",
-            RefusalCause::RawTailLost => "raw-tail-lost",
-            RefusalCause::CleanNotEmpty => "clean-not-empty",
-        }
+named! {
+    /// The closed list of causes.
+    pub enum RefusalCause {
+        /// The raw topic was deleted and created anew.
+        RawRecreated = "raw-recreated",
+        /// The journal topic is another than the one its entries name.
+        JournalRecreated = "journal-recreated",
+        /// The journal lacks entries that were written.
+        JournalCut = "journal-cut",
+        /// The journal's chain is broken or holds what oncegate did not write.
+        ChainBroken = "chain-broken",
+        /// The raw topic's number of partitions changed.
+        PartitionsChanged = "partitions-changed",
+        /// The journal was written under another recipe.
+        OtherRecipe = "other-recipe",
+        /// The journal was written by another group or route.
+        OtherRoute = "other-route",
+        /// The group's offset lies beyond the journal's last entry.
+        OffsetAhead = "offset-ahead",
+        /// Records of the raw topic were deleted before they were read.
+        RawHeadDeleted = "raw-head-deleted",
+        /// The raw topic lost records that were read.
+        RawTailLost = "raw-tail-lost",
+        /// The clean topic holds records, the journal none.
+        CleanNotEmpty = "clean-not-empty",
+        /// The clean topic lost records that were written and committed.
+        CleanTailLost = "clean-tail-lost",
+        /// The quarantine topic lost records that were written and committed.
+        QuarantineTailLost = "quarantine-tail-lost",
+        /// Another group or route writes to the same topic.
+        TwoDeployments = "two-deployments",
     }
 }
 

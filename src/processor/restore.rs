@@ -2,17 +2,20 @@
 //! the store level with the journal, compare, answer.
 //! Must not be in here: the worker's tasks, or a wait that another partition would have to sit out.
 
+use super::level::{Compared, ReadHalt, Reading, compare_store, set_aside, take_record};
+use super::look::{Known, Logs, look, standing};
 use super::refusal::{Refusal, RefusalCause};
 use super::route::Route;
+use super::tails::Standing;
 use super::takeover::{Facts, Start, decide_start};
 use crate::gate::Incarnation;
-use crate::journal::{Assembler, ChainHead, Entry, EntryError, Position, Receipt};
+use crate::journal::{EntryError, LogEnd, OffsetMetadata, Position};
 use crate::kafka::broker::TopicIds;
 use crate::kafka::witnesses::{Committed, Log, Watermarks, WitnessError, Witnesses};
 use crate::store::{PartitionStore, StoreError, Stores};
 
 /// What a worker asks for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Job {
     /// Raw partition.
     pub partition: i32,
@@ -22,17 +25,24 @@ pub struct Job {
     pub kind: JobKind,
 }
 
-/// The two questions that a worker has.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The questions that a worker or a person's act has.
+#[derive(Clone, Debug, PartialEq)]
 pub enum JobKind {
     /// Where does this partition go on?
     Takeover,
-    /// Does the committed offset still name this entry, which ended at this offset?
+    /// The same for a store that was found damaged while it was open: it is set aside first.
+    Rebuild,
+    /// The same for a person who accepts that records were deleted unread.
+    AcceptGap,
+    /// The same for a person who goes on although the logs contradict each other.
+    Adopt,
+    /// Does the committed offset still name the last entry that the task knows, and do the last
+    /// records of all logs still stand?
     Verify {
-        /// The last entry that the task knows.
-        head: ChainHead,
-        /// Its `to`.
-        to: i64,
+        /// That entry.
+        last: Box<Position>,
+        /// Offset and hash of the last raw record that the task holds undecided.
+        held: Option<(i64, [u8; 32])>,
     },
 }
 
@@ -42,10 +52,23 @@ pub enum Answer<S> {
     TakenOver(Box<TakenOver<S>>),
     /// It must not.
     Refused(Refusal),
+    /// It is not known yet, for the stated cause; another answer follows.
+    Waits(String),
+    /// The store is being brought level; another answer follows.
+    Restoring(JournalProgress),
     /// The committed offset names the entry.
     Verified,
     /// It does not: the partition has to be taken over anew.
     NotVerified(String),
+}
+
+/// How far the journal was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JournalProgress {
+    /// The next offset of the journal's partition.
+    pub next: i64,
+    /// Its end.
+    pub end: i64,
 }
 
 /// A partition brought level.
@@ -58,8 +81,12 @@ pub struct TakenOver<S> {
     pub start: Start,
     /// The topics' ids as found.
     pub ids: TopicIds,
-    /// What was committed.
-    pub committed: Option<Committed>,
+    /// The raw log.
+    pub raw: Watermarks,
+    /// Ends of clean and quarantine to note with the next entry.
+    pub ends: (LogEnd, LogEnd),
+    /// Why it must not go on: only where a person asks to go on all the same.
+    pub contradiction: Option<Refusal>,
     /// Entries read from the journal.
     pub entries_restored: u64,
     /// Sightings read from it.
@@ -77,7 +104,7 @@ pub enum Stepped<S> {
 }
 
 /// What stops a step.
-enum Halt {
+pub(super) enum Halt {
     Waits(String),
     Refused(Refusal),
 }
@@ -93,34 +120,16 @@ pub struct Restoration<S> {
     job: Job,
     committed: Option<Option<Committed>>,
     logs: Option<Logs>,
+    /// What was looked at once the journal was read.
+    known: Option<Known>,
     store: Option<S>,
     reading: Reading,
+    /// Whether the store that was found damaged was set aside.
+    set_aside: bool,
     /// Whether the store was compared with the journal's entry at its position.
     compared: bool,
     entries_restored: u64,
     sightings_restored: u64,
-}
-
-#[derive(Clone)]
-struct Logs {
-    ids: TopicIds,
-    raw: Watermarks,
-    journal: Watermarks,
-    clean: Watermarks,
-}
-
-/// How far the journal was read.
-struct Reading {
-    next: i64,
-    assembler: Assembler,
-    /// Offset of the open entry's first part.
-    entry_offset: Option<i64>,
-}
-
-impl Reading {
-    fn from(next: i64) -> Reading {
-        Reading { next, assembler: Assembler::default(), entry_offset: None }
-    }
 }
 
 impl<S: PartitionStore> Restoration<S> {
@@ -130,8 +139,10 @@ impl<S: PartitionStore> Restoration<S> {
             job,
             committed: None,
             logs: None,
+            known: None,
             store: None,
             reading: Reading::from(0),
+            set_aside: false,
             compared: false,
             entries_restored: 0,
             sightings_restored: 0,
@@ -143,9 +154,10 @@ impl<S: PartitionStore> Restoration<S> {
         &self.job
     }
 
-    /// Journal records read and to read, once known: `(next, end)`.
-    pub fn progress(&self) -> Option<(i64, i64)> {
-        self.logs.as_ref().map(|logs| (self.reading.next, logs.journal.high))
+    /// How far the journal was read, once it is.
+    pub fn progress(&self) -> Option<JournalProgress> {
+        let logs = self.logs.as_ref().filter(|_| self.compared)?;
+        Some(JournalProgress { next: self.reading.next, end: logs.journal.high })
     }
 
     /// Does one short piece of work.
@@ -155,8 +167,10 @@ impl<S: PartitionStore> Restoration<S> {
         R: Stores<Store = S>,
     {
         let stepped = match self.job.kind.clone() {
-            JobKind::Verify { head, to } => self.verify(witnesses, &head, to),
-            JobKind::Takeover => self.take_over(route, witnesses, stores),
+            JobKind::Verify { last, held } => self.verify(witnesses, &last, held),
+            JobKind::Takeover | JobKind::Rebuild | JobKind::AcceptGap | JobKind::Adopt => {
+                self.take_over(route, witnesses, stores)
+            }
         };
         match stepped {
             Ok(Some(answer)) => Stepped::Done(answer),
@@ -172,15 +186,49 @@ impl<S: PartitionStore> Restoration<S> {
     fn verify<W: Witnesses>(
         &mut self,
         witnesses: &mut W,
-        head: &ChainHead,
-        to: i64,
+        position: &Position,
+        held: Option<(i64, [u8; 32])>,
     ) -> Result<Option<Answer<S>>, Halt> {
-        let committed = witnesses.committed(self.job.partition)?;
-        let names = committed.as_ref().is_some_and(|committed| {
-            let noted: Result<crate::journal::OffsetMetadata, _> = committed.metadata.parse();
-            committed.offset == to && noted.is_ok_and(|noted| noted.names(head))
-        });
-        if names {
+        let partition = self.job.partition;
+        let (head, to) = (position.head(), position.committed_next());
+        let committed = witnesses.committed(partition)?;
+        let noted = (committed.as_ref())
+            .filter(|committed| committed.offset == to)
+            .and_then(|committed| committed.metadata.parse::<OffsetMetadata>().ok())
+            .filter(|noted| noted.names(&head));
+        if let Some(noted) = noted {
+            // What was aborted may stand where a log lost its tail, and hide the loss from the
+            // next transaction.
+            let (raw_offset, raw_hash) = match &held {
+                Some((offset, hash)) => (*offset, &hash[..]),
+                None => (position.header.last_raw_offset, &position.header.last_raw_hash[..]),
+            };
+            let last = [
+                (Log::Raw, raw_offset),
+                (Log::Journal, position.journal_next - 1),
+                (Log::Clean, noted.clean.last_offset),
+                (Log::Quarantine, noted.quarantine.last_offset),
+            ];
+            for (log, offset) in last.into_iter().filter(|(_, offset)| *offset >= 0) {
+                // Where its record is not given, the log's ends tell why.
+                let found = match witnesses.record_hash(log, partition, offset) {
+                    Ok(hash) => hash.map_or(Standing::Gone, Standing::Found),
+                    Err(_) => {
+                        let marks = witnesses.watermarks(log, partition)?;
+                        standing(log, partition, marks, offset, witnesses)?
+                    }
+                };
+                let stands = match found {
+                    Standing::Gone => false,
+                    Standing::Found(hash) if log == Log::Raw => hash[..] == *raw_hash,
+                    Standing::Found(_) | Standing::Unknown => true,
+                };
+                if !stands {
+                    return Ok(Some(Answer::NotVerified(format!(
+                        "the record at offset {offset} of the {log:?} log is gone or another"
+                    ))));
+                }
+            }
             return Ok(Some(Answer::Verified));
         }
         let found = committed.map_or("none".to_owned(), |committed| committed.offset.to_string());
@@ -211,17 +259,28 @@ impl<S: PartitionStore> Restoration<S> {
                 raw: witnesses.watermarks(Log::Raw, partition)?,
                 journal: witnesses.watermarks(Log::Journal, partition)?,
                 clean: witnesses.watermarks(Log::Clean, partition)?,
+                quarantine: witnesses.watermarks(Log::Quarantine, partition)?,
             });
             return Ok(None);
         };
         let Some(mut store) = self.store.take() else {
+            if self.job.kind == JobKind::Rebuild && !self.set_aside {
+                let why = "rows that were looked up are damaged";
+                set_aside(route, stores, partition, "damaged", why)?;
+                self.set_aside = true;
+            }
             let store = stores.open(&route.name, partition);
             return self.opened(store, route, stores).map(|()| None);
         };
         if !self.compared {
-            match compare_store(&store, &logs, partition, witnesses)? {
-                Compared::Same => {}
-                Compared::Other(why) => {
+            match compare_store(&store, &logs, partition, witnesses) {
+                Ok(Compared::Same) => {}
+                Err(halt) => {
+                    // The journal may be another by now than its ends and id say.
+                    self.logs = None;
+                    return Err(halt);
+                }
+                Ok(Compared::Other(why)) => {
                     drop(store);
                     set_aside(route, stores, partition, "not-of-this-journal", &why)?;
                     return Ok(None);
@@ -230,6 +289,15 @@ impl<S: PartitionStore> Restoration<S> {
             let next = store.position().map_or(0, |position| position.journal_next);
             self.reading = Reading::from(next.max(logs.journal.low));
             self.compared = true;
+            if self.reading.next < logs.journal.high {
+                tracing::info!(
+                    route = route.name,
+                    partition,
+                    journal_next = self.reading.next,
+                    journal_end = logs.journal.high,
+                    "restoring from the journal"
+                );
+            }
             self.store = Some(store);
             return Ok(None);
         }
@@ -239,13 +307,31 @@ impl<S: PartitionStore> Restoration<S> {
             self.store = Some(store);
             return match read {
                 Ok(()) if self.reading.next > before => Ok(None),
-                Ok(()) => Err(Halt::Waits(format!(
-                    "journal {}/{partition}: nothing committed beyond offset {before} yet, its end is {}; a transaction may be pending",
-                    route.journal_topic, logs.journal.high
-                ))),
+                Ok(()) => {
+                    // Its end is asked for again: it may have lost its tail meanwhile.
+                    self.logs = None;
+                    Err(Halt::Waits(format!(
+                        "journal {}/{partition}: nothing committed beyond offset {before} yet, its end is {}; a transaction is pending, or hangs",
+                        route.journal_topic, logs.journal.high
+                    )))
+                }
                 Err(halt) => self.damaged(halt, route, stores),
             };
         }
+        let Some(known) = self.known.take() else {
+            let asked =
+                look(route, witnesses, partition, &logs, committed.as_ref(), store.position());
+            self.store = Some(store);
+            match asked {
+                Ok(known) => self.known = Some(known),
+                Err(halt) => {
+                    // The log may have lost what its watermarks said: they are asked once more.
+                    self.logs = None;
+                    return Err(halt);
+                }
+            }
+            return Ok(None);
+        };
         let facts = Facts {
             route,
             partition,
@@ -254,17 +340,39 @@ impl<S: PartitionStore> Restoration<S> {
             raw: logs.raw,
             journal: logs.journal,
             clean: logs.clean,
+            raw_last: known.raw,
+            journal_last: known.journal,
+            tails: &known.tails,
+            gap_accepted: matches!(self.job.kind, JobKind::AcceptGap),
             last_entry: store.position(),
             store_has_position: store.position().is_some(),
         };
-        let start = decide_start(&facts).map_err(Halt::Refused)?;
         let position = store.position().cloned();
+        let adopts = self.job.kind == JobKind::Adopt;
+        let (start, contradiction) = match decide_start(&facts) {
+            Ok(start) => (start, None),
+            Err(refusal) if adopts => {
+                let at = position.as_ref().map_or(logs.raw.low, Position::committed_next);
+                (Start::GoOn { at }, Some(refusal))
+            }
+            Err(refusal) => return Err(Halt::Refused(refusal)),
+        };
+        let ends = match contradiction {
+            // All that clean and quarantine hold now is the base.
+            Some(_) => (
+                LogEnd::based(&route.clean_topic_id, logs.clean.high),
+                LogEnd::based(&route.quarantine_topic_id, logs.quarantine.high),
+            ),
+            None => (known.tails[0].end(), known.tails[1].end()),
+        };
         Ok(Some(Answer::TakenOver(Box::new(TakenOver {
             store,
             position,
             start,
             ids: logs.ids,
-            committed,
+            raw: logs.raw,
+            ends,
+            contradiction,
             entries_restored: self.entries_restored,
             sightings_restored: self.sightings_restored,
         }))))
@@ -363,112 +471,5 @@ impl<S: PartitionStore> Restoration<S> {
                 Err(Halt::Waits(error.to_string()))
             }
         }
-    }
-}
-
-enum ReadHalt {
-    Witness(WitnessError),
-    Entry(EntryError, i64),
-    Store(StoreError),
-}
-
-impl From<WitnessError> for ReadHalt {
-    fn from(error: WitnessError) -> ReadHalt {
-        ReadHalt::Witness(error)
-    }
-}
-
-/// Takes one journal record; gives the number of sightings of the entry that it completes.
-fn take_record<S: PartitionStore>(
-    reading: &mut Reading,
-    store: &mut S,
-    offset: i64,
-    value: &[u8],
-) -> Result<Option<u64>, ReadHalt> {
-    let entry_offset = *reading.entry_offset.get_or_insert(offset);
-    let entry = reading.assembler.push(value).map_err(|error| ReadHalt::Entry(error, offset))?;
-    let Some(entry) = entry else {
-        return Ok(None);
-    };
-    reading.entry_offset = None;
-    let head = store.position().map_or(ChainHead::EMPTY, Position::head);
-    head.follow(&entry).map_err(|error| ReadHalt::Entry(error, entry_offset))?;
-    let receipt = Receipt::of_journal(&entry, (entry_offset, offset + 1));
-    store.restore(&receipt, &entry).map_err(ReadHalt::Store)?;
-    let bytes = entry.rows.firsts.len() + entry.rows.corrections.len();
-    Ok(Some((bytes / crate::journal::packed::FIRST_BYTES) as u64))
-}
-
-enum Compared {
-    Same,
-    Other(String),
-}
-
-/// Whether the entry that the store ends with stands in the journal.
-fn compare_store<S: PartitionStore, W: Witnesses>(
-    store: &S,
-    logs: &Logs,
-    partition: i32,
-    witnesses: &mut W,
-) -> Result<Compared, Halt> {
-    let Some(position) = store.position() else {
-        return Ok(Compared::Same);
-    };
-    if position.header.journal_topic_id != logs.ids.journal {
-        return Ok(Compared::Other("it was written for another journal topic".into()));
-    }
-    if position.journal_next > logs.journal.high {
-        return Ok(Compared::Other(format!(
-            "it is ahead of the journal: it holds entry {} up to journal offset {}, the journal ends at {}",
-            position.number, position.journal_next, logs.journal.high
-        )));
-    }
-    if position.journal_offset < logs.journal.low {
-        // The entry itself is gone; the next one's hash, or the committed offset, will tell.
-        return Ok(Compared::Same);
-    }
-    let mut assembler = Assembler::default();
-    let mut found: Option<Entry> = None;
-    let mut next = position.journal_offset;
-    while next < position.journal_next && found.is_none() {
-        let before = next;
-        next =
-            witnesses.read_journal(partition, next, position.journal_next, &mut |_, value| {
-                if let Ok(Some(entry)) = assembler.push(value) {
-                    found = Some(entry);
-                }
-            })?;
-        if next == before {
-            return Err(Halt::Waits("the journal entry at the store's position".into()));
-        }
-    }
-    match found {
-        Some(entry) if entry.hash == position.hash => Ok(Compared::Same),
-        _ => Ok(Compared::Other(format!(
-            "the journal holds another entry at offset {} than the store's entry {}",
-            position.journal_offset, position.number
-        ))),
-    }
-}
-
-fn set_aside<R: Stores>(
-    route: &Route,
-    stores: &R,
-    partition: i32,
-    reason: &str,
-    why: &str,
-) -> Result<(), Halt> {
-    match stores.set_aside(&route.name, partition, reason) {
-        Ok(path) => {
-            tracing::error!(
-                route = route.name,
-                partition,
-                reason,
-                path = %path.display(),
-                "the partition's store was set aside: {why}; a new one is built from the journal. Keep the files, they may be a witness",
-            );
-            Ok(())
-        }
-        Err(error) => Err(Halt::Waits(error.to_string())),
     }
 }

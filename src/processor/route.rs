@@ -3,9 +3,8 @@
 
 use crate::gate::Policy;
 use crate::identity::Recipe;
-use crate::journal::{EntryContext, LogEnd, OffsetMetadata};
+use crate::journal::EntryContext;
 use crate::kafka::broker::TopicIds;
-use crate::kafka::witnesses::Committed;
 use std::sync::Arc;
 
 /// When a batch is closed: whichever comes first.
@@ -32,6 +31,8 @@ pub struct Route {
     pub raw_topic: String,
     /// Clean topic.
     pub clean_topic: String,
+    /// Quarantine topic.
+    pub quarantine_topic: String,
     /// Journal topic.
     pub journal_topic: String,
     /// How identity is derived.
@@ -58,20 +59,6 @@ impl Route {
             raw_partitions: ids.raw_partitions,
             recipe_fingerprint: self.recipe.fingerprint(),
         }
-    }
-
-    /// Where clean and quarantine ended at the last transaction, by the committed metadata.
-    pub fn noted_ends(&self, committed: Option<&Committed>) -> (LogEnd, LogEnd) {
-        let noted: Option<OffsetMetadata> =
-            committed.and_then(|committed| committed.metadata.parse().ok());
-        let end = |topic_id: &str, noted: Option<&LogEnd>| LogEnd {
-            topic_id: topic_id.to_owned(),
-            last_offset: noted.filter(|n| n.topic_id == topic_id).map_or(-1, |n| n.last_offset),
-        };
-        (
-            end(&self.clean_topic_id, noted.as_ref().map(|noted| &noted.clean)),
-            end(&self.quarantine_topic_id, noted.as_ref().map(|noted| &noted.quarantine)),
-        )
     }
 
     /// Recipe and version, as in the header `oncegate-recipe`.

@@ -1,8 +1,8 @@
 //! From what a worker has collected to a transaction, and from its ending to what the tasks hold.
 //! Must not be in here: polling, rebalances, or how a transaction is run.
 
-use super::observer::Observer;
-use super::takeover::other_topics;
+use super::observer::{NotCommitted, Observer};
+use super::takeover::{other_topics, tail_lost};
 use super::transaction::{self, End, Ended, Outputs, Parcel, end_after};
 use super::worker::{Takeovers, Worker, WorkerExit};
 use crate::gate::{Case, Lookups, Part, Target, decide_part};
@@ -10,7 +10,7 @@ use crate::journal::entry::{NO_ENTRY, begin_header, encode, encode_part};
 use crate::journal::packed::Rows;
 use crate::journal::{CommitAcknowledged, EncodedEntry, Receipt};
 use crate::kafka::broker::{Broker, Delivered, DeliveryError, TopicIds, TxnError};
-use crate::store::PartitionStore;
+use crate::store::{PartitionStore, StoreError};
 
 /// How long a partition's end must have been seen before an entry without records is written.
 const END_ENTRY_IDLE_MS: u64 = 1000;
@@ -21,6 +21,15 @@ struct Prepared {
     entry: EncodedEntry,
     /// `None` for the entry that begins a partition.
     part: Option<Part>,
+}
+
+/// Why a committed part does not stand in the store.
+#[derive(Debug, thiserror::Error)]
+enum Unsettled {
+    #[error("the journal entry's offset was not reported")]
+    NotReported,
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
@@ -70,9 +79,12 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
     /// Decides what was collected and runs a transaction over it.
     pub(super) fn transact(&mut self) -> Result<(), WorkerExit> {
         self.end_waiting_since_ms = None;
-        let mut room = self.setbacks.records_max(self.route.batch.records_max);
-        let partitions: Vec<i32> = self.tasks.keys().copied().collect();
         let mut prepared: Vec<Prepared> = Vec::new();
+        let mut room = self.records_max();
+        let partitions = match self.searched() {
+            Some(partition) => vec![partition],
+            None => self.tasks.keys().copied().collect(),
+        };
         for partition in partitions {
             if room == 0 {
                 break;
@@ -89,7 +101,7 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
                         partition,
                         "{error}; taking the partition over anew"
                     );
-                    self.restore(partition);
+                    self.restore_after(partition, &error);
                 }
             }
         }
@@ -100,12 +112,26 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
         self.run(prepared)
     }
 
+    /// The partition in which a record that the broker refuses is searched, if it can be now.
+    fn searched(&self) -> Option<i32> {
+        self.setbacks.searched().filter(|partition| {
+            let task = self.tasks.get(partition).filter(|task| task.running().is_some());
+            task.is_some_and(|task| !task.collected.is_empty())
+        })
+    }
+
+    /// How many records a batch may have.
+    pub(super) fn records_max(&self) -> usize {
+        let bound = self.route.batch.records_max;
+        self.searched().map_or(bound, |_| self.setbacks.records_max(bound))
+    }
+
     /// Decides at most `records_max` of a partition's records.
     fn prepare(
         &mut self,
         partition: i32,
         records_max: usize,
-    ) -> Result<Option<Prepared>, crate::store::StoreError> {
+    ) -> Result<Option<Prepared>, StoreError> {
         let refused = self.setbacks.refused(partition);
         let Some(task) = self.tasks.get_mut(&partition) else { return Ok(None) };
         let incarnation = task.collected_for();
@@ -161,6 +187,7 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
                 },
                 clean_end: open.clean_end.clone(),
                 quarantine_end: open.quarantine_end.clone(),
+                journal_next: open.position.as_ref().map_or(0, |position| position.journal_next),
             });
         }
         let Ended { end, straggler_suspected } = transaction::run(
@@ -185,23 +212,29 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
                     route = self.route.name,
                     "the membership was lost ({error}): the batch is dropped"
                 );
-                self.observer.not_committed("membership");
+                self.observer.not_committed(NotCommitted::Membership);
                 self.setbacks.aborted(self.broker.now_ms());
                 self.restore_all();
             }
             End::OtherTopics(found) => {
-                self.observer.not_committed("topics");
+                self.observer.not_committed(NotCommitted::Topics);
                 let partitions: Vec<i32> = self.tasks.keys().copied().collect();
                 for partition in partitions {
                     self.refuse(partition, other_topics(&self.route, &expected, &found));
                 }
+            }
+            End::TailLost(lost) => {
+                self.observer.not_committed(NotCommitted::Tail);
+                self.setbacks.aborted(self.broker.now_ms());
+                self.refuse(lost.partition, tail_lost(&self.route, &lost));
+                self.send_again_when_verified();
             }
             End::Unknown(error) => {
                 tracing::warn!(
                     route = self.route.name,
                     "the outcome of a transaction is unknown ({error}): new producer, and every partition is taken over anew"
                 );
-                self.observer.not_committed("unknown");
+                self.observer.not_committed(NotCommitted::Unknown);
                 self.setbacks.aborted(self.broker.now_ms());
                 self.leave_producer();
                 self.setbacks.producer_died(&error.to_string())?;
@@ -254,15 +287,14 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
                     partition = item.partition,
                     "what is committed was not stored: {error}; restoring it from the journal"
                 );
-                self.restore(item.partition);
+                match error {
+                    Unsettled::NotReported => self.restore(item.partition),
+                    Unsettled::Store(error) => self.restore_after(item.partition, &error),
+                }
             }
         }
-        self.setbacks.committed(self.route.batch.records_max);
-        let with_room: Vec<i32> = (self.tasks.values())
-            .filter(|task| task.may_read_on())
-            .map(|task| task.partition)
-            .collect();
-        with_room.into_iter().for_each(|partition| self.read_on(partition));
+        let partitions: Vec<i32> = prepared.iter().map(|item| item.partition).collect();
+        self.setbacks.committed(self.route.batch.records_max, &partitions);
         let counts: Vec<_> = (prepared.iter())
             .filter_map(|item| {
                 item.part.as_ref().map(|p| (item.partition, &p.counts, &p.replay_counts))
@@ -277,15 +309,15 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
         item: &Prepared,
         acknowledged: &CommitAcknowledged,
         delivered: &Delivered,
-    ) -> Result<(), String> {
+    ) -> Result<(), Unsettled> {
         let Some(task) = self.tasks.get_mut(&item.partition) else { return Ok(()) };
         let Some((first, last)) = delivered.ranges.get(&(Target::Journal, item.partition)) else {
-            return Err("the journal entry's offset was not reported".into());
+            return Err(Unsettled::NotReported);
         };
         let receipt = Receipt::of_commit(acknowledged, &item.entry, (*first, last + 1));
         let changed = item.part.as_ref().map_or(&[][..], |part| &part.changed);
         let Some(open) = task.open_mut() else { return Ok(()) };
-        open.store.apply(&receipt, changed).map_err(|error| error.to_string())?;
+        open.store.apply(&receipt, changed)?;
         open.clean_end = end_after(&open.clean_end, delivered, Target::Clean, item.partition);
         open.quarantine_end =
             end_after(&open.quarantine_end, delivered, Target::Quarantine, item.partition);
@@ -305,20 +337,21 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
             records,
             "the batch was aborted because a record was refused ({error})"
         );
-        self.observer.not_committed("record");
+        self.observer.not_committed(NotCommitted::Record);
         let alone = (prepared.iter()).filter(|_| records == 1).find_map(|item| {
             let part = item.part.as_ref().filter(|part| !part.records.is_empty())?;
             let task = self.tasks.get(&item.partition)?;
             Some((item.partition, task.collected.offset(part.records.start)))
         });
-        self.setbacks.record_refused(self.broker.now_ms(), error.cause, records, alone);
+        self.setbacks.record_refused(self.broker.now_ms(), error, records, alone);
         self.send_again_when_verified();
     }
 
     fn aborted(&mut self, error: &TxnError) {
         tracing::warn!(route = self.route.name, "a transaction was aborted: {error}");
-        self.observer.not_committed("aborted");
+        self.observer.not_committed(NotCommitted::Aborted);
         self.setbacks.aborted(self.broker.now_ms());
+        self.setbacks.aborted_because(error.to_string());
         self.send_again_when_verified();
     }
 

@@ -3,6 +3,9 @@
 
 use super::refusal::{Refusal, RefusalCause};
 use super::route::Route;
+use super::tails::{self, Standing, Tail};
+use super::transaction::TailLost;
+use crate::gate::Target;
 use crate::journal::{OffsetMetadata, Position};
 use crate::kafka::broker::TopicIds;
 use crate::kafka::witnesses::{Committed, Watermarks};
@@ -23,6 +26,14 @@ pub struct Facts<'a> {
     pub journal: Watermarks,
     /// The clean log.
     pub clean: Watermarks,
+    /// What stands where the raw record was that the last entry names.
+    pub raw_last: Standing,
+    /// What stands where the last part of the last entry was.
+    pub journal_last: Standing,
+    /// Clean and quarantine against what was noted of them.
+    pub tails: &'a [Tail],
+    /// Whether a person accepts that records were deleted unread.
+    pub gap_accepted: bool,
     /// The journal's last entry, its chain verified from the store's position or the beginning.
     pub last_entry: Option<&'a Position>,
     /// Whether the partition's store holds an entry.
@@ -67,7 +78,13 @@ pub fn decide_start(facts: &Facts<'_>) -> Result<Start, Refusal> {
         None => begin(facts),
         Some(last) => {
             same_world(facts, last)?;
-            go_on(facts, last)
+            journal_stands(facts, last)?;
+            let start = go_on(facts, last)?;
+            let Facts { route, partition, .. } = facts;
+            for tail in facts.tails {
+                tails::compare(tail, *partition, &route.full_name, &route.journal_topic)?;
+            }
+            Ok(start)
         }
     }
 }
@@ -165,6 +182,39 @@ fn same_world(facts: &Facts<'_>, last: &Position) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// What was read from the journal is still there.
+fn journal_stands(facts: &Facts<'_>, last: &Position) -> Result<(), Refusal> {
+    if facts.journal_last != Standing::Gone {
+        return Ok(());
+    }
+    let Facts { route, partition, .. } = facts;
+    refuse(
+        RefusalCause::JournalCut,
+        format!(
+            "journal {}/{partition} lost entry {} at offset {} while the partition was taken over. Restore the journal topic.",
+            route.journal_topic, last.number, last.journal_offset,
+        ),
+    )
+}
+
+/// What is wrong where a transaction's records came to stand before a log's known end.
+pub fn tail_lost(route: &Route, lost: &TailLost) -> Refusal {
+    let cause = match lost.target {
+        Target::Clean => RefusalCause::CleanTailLost,
+        Target::Quarantine | Target::Audit => RefusalCause::QuarantineTailLost,
+        Target::Journal => RefusalCause::JournalCut,
+    };
+    let message = format!(
+        "the {:?} log of {}, partition {}, lost its tail while it was written: it went on at offset {}, committed records stood up to {} (an unclean leader election, or a topic created again). Nothing was committed beyond. Restore the topic.",
+        lost.target,
+        route.full_name,
+        lost.partition,
+        lost.found,
+        lost.known_next - 1,
+    );
+    Refusal { cause, message }
+}
+
 fn go_on(facts: &Facts<'_>, last: &Position) -> Result<Start, Refusal> {
     let to = last.committed_next();
     let start = match facts.committed {
@@ -183,17 +233,32 @@ fn go_on(facts: &Facts<'_>, last: &Position) -> Result<Start, Refusal> {
             ),
         );
     }
-    if start.offset() >= raw.low {
+    let same = match facts.raw_last {
+        Standing::Unknown => true,
+        Standing::Gone => false,
+        Standing::Found(hash) => last.header.last_raw_hash == hash,
+    };
+    if !same {
+        return refuse(
+            RefusalCause::RawTailLost,
+            format!(
+                "raw topic {}/{partition} holds another record at offset {} than the one that was read there: the log lost its tail and grew again (an unclean leader election, or a restored backup). New records took offsets that were decided before.",
+                route.raw_topic, last.header.last_raw_offset,
+            ),
+        );
+    }
+    if start.offset() >= raw.low || facts.gap_accepted {
         return Ok(start);
     }
-    // What lies between was decided before in a replay; otherwise nobody has read it.
-    if let (Start::Replay { .. }, true) = (&start, raw.low <= last.header.decided_to) {
+    // What lies between was decided before, and a replay has not come so far yet; otherwise nobody
+    // has read it.
+    if raw.low <= last.header.decided_to {
         return Ok(Start::Replay { at: raw.low });
     }
     refuse(
         RefusalCause::RawHeadDeleted,
         format!(
-            "raw topic {}/{partition} begins at {}, the next record to read is {}: the records between were deleted unread, {} offsets. Lengthen the topic's retention.",
+            "raw topic {}/{partition} begins at {}, the next record to read is {}: the records between were deleted unread, {} offsets. Lengthen the topic's retention; `oncegate accept-gap` goes on behind the gap and journals it by a person's name.",
             route.raw_topic,
             raw.low,
             start.offset(),
@@ -234,7 +299,7 @@ fn against_committed(
         return refuse(
             RefusalCause::OffsetAhead,
             format!(
-                "group {} is at offset {} on {}/{partition}, its journal ends at {to}: somebody moved the group forward, or the journal lost entries. Records between would be skipped undecided. Set the group's offset back to {to}.",
+                "group {} is at offset {} on {}/{partition}, its journal ends at {to}: somebody moved the group forward, or the journal lost entries. Records between would be skipped undecided. Set the group's offset back to {to}; `oncegate skip` skips records by a person's name.",
                 route.group_id, committed.offset, route.raw_topic,
             ),
         );

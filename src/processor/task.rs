@@ -2,13 +2,9 @@
 //! Must not be in here: the cluster. A task is told what happened and says what it holds.
 
 use super::refusal::Refusal;
-use super::restore::TakenOver;
-use super::route::BatchBounds;
+use super::restore::{JournalProgress, TakenOver};
 use crate::gate::{Collected, Incarnation, Progress};
 use crate::journal::{EntryContext, LogEnd, Position};
-
-/// How many batches a task may hold while nothing can be sent.
-const HELD_BATCHES_MAX: usize = 2;
 
 /// What a task may do.
 pub enum TaskState<S> {
@@ -54,8 +50,8 @@ pub struct Open<S> {
 }
 
 impl<S> Open<S> {
-    /// A partition as its takeover left it; the ends come from the committed metadata.
-    pub fn new(taken: TakenOver<S>, context: EntryContext, ends: (LogEnd, LogEnd)) -> Open<S> {
+    /// A partition as its takeover left it.
+    pub fn new(taken: TakenOver<S>, context: EntryContext) -> Open<S> {
         let at = taken.start.offset();
         let progress = match &taken.position {
             Some(position) => position.progress(),
@@ -70,8 +66,8 @@ impl<S> Open<S> {
             position: taken.position,
             progress,
             context,
-            clean_end: ends.0,
-            quarantine_end: ends.1,
+            clean_end: taken.ends.0,
+            quarantine_end: taken.ends.1,
         }
     }
 }
@@ -97,6 +93,10 @@ pub struct Task<S> {
     pub collected_next: i64,
     /// Where the log ended when it was last read to its end, nothing before it having been dropped.
     end_seen: Option<i64>,
+    /// What its takeover waits for, once that takes long.
+    pub waits_for: Option<String>,
+    /// How far its store is brought level, once that takes long.
+    pub restoring: Option<JournalProgress>,
     /// A jump forward was seen right after a seek, and is confirmed by seeking once more.
     jump: Jump,
 }
@@ -105,15 +105,24 @@ pub struct Task<S> {
 enum Jump {
     /// No record has come since the last seek.
     Fresh,
-    /// The first record after a seek lay beyond the offset asked for; another seek is due, and
+    /// What came first after a seek lay beyond the offset asked for; another seek is due, and
     /// what comes before it is dropped.
-    SeekDue,
-    /// Sought once more.
-    Confirming,
-    /// The task holds all that it may; the partition is paused.
+    SeekDue(Ahead),
+    /// Sought once more; the same has to come again.
+    Confirming(Ahead),
+    /// There was no room; the partition is paused.
     Full,
     /// Records come.
     Flowing,
+}
+
+/// What lay beyond the offset that was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ahead {
+    /// A record at this offset.
+    Record(i64),
+    /// The partition's end at this offset.
+    End(i64),
 }
 
 /// What is to be done with a polled record.
@@ -123,8 +132,8 @@ pub enum Arrival {
     Take,
     /// It was taken before, or the task does not run.
     Drop,
-    /// The task holds more than a batch, because nothing can be sent: pause the partition. It is
-    /// read on from this record once there is room.
+    /// There is no room for more, because nothing can be sent: pause the partition. It is read on
+    /// from this record once there is.
     Full,
     /// It lies beyond the offset asked for: seek to that offset once more.
     SeekAgain,
@@ -142,26 +151,24 @@ impl<S> Task<S> {
             committed_next: -1,
             collected_next: -1,
             end_seen: None,
+            waits_for: None,
+            restoring: None,
             jump: Jump::Fresh,
         }
     }
 
-    /// Judges a record that was polled.
-    pub fn arrival(&mut self, offset: i64, bounds: &BatchBounds) -> Arrival {
+    /// Judges a record that was polled, `full` if there is no room for it.
+    pub fn arrival(&mut self, offset: i64, full: bool) -> Arrival {
         if !matches!(self.state, TaskState::Running(_)) || offset < self.collected_next {
             return Arrival::Drop;
         }
-        match self.jump {
-            Jump::SeekDue | Jump::Full => return Arrival::Drop,
-            Jump::Fresh if offset > self.collected_next => {
-                self.jump = Jump::SeekDue;
-                return Arrival::SeekAgain;
-            }
-            Jump::Fresh | Jump::Confirming | Jump::Flowing => {}
+        if matches!(self.jump, Jump::SeekDue(_) | Jump::Full) {
+            return Arrival::Drop;
         }
-        if self.collected.len() >= HELD_BATCHES_MAX * bounds.records_max
-            || self.collected.bytes() >= HELD_BATCHES_MAX * bounds.bytes_max
-        {
+        if self.jumps(offset, Ahead::Record(offset)) {
+            return Arrival::SeekAgain;
+        }
+        if full {
             self.jump = Jump::Full;
             return Arrival::Full;
         }
@@ -172,11 +179,45 @@ impl<S> Task<S> {
 
     /// The client has read the partition to its end, and goes on at `next`. That counts only
     /// where every record before it was taken: of records that were turned away, `next` would be
-    /// a loss.
-    pub fn end_reached(&mut self, next: i64) {
-        let taken_all = matches!(self.jump, Jump::Fresh | Jump::Confirming | Jump::Flowing);
-        if taken_all && self.running().is_some() {
-            self.end_seen = Some(next);
+    /// a loss. An end that lies ahead right after a seek is a jump like any other: the answer says
+    /// whether to seek to `collected_next` once more.
+    #[must_use]
+    pub fn end_reached(&mut self, next: i64) -> bool {
+        if self.running().is_none() {
+            return false;
+        }
+        if matches!(self.jump, Jump::SeekDue(_) | Jump::Full) {
+            return false;
+        }
+        if self.jumps(next, Ahead::End(next)) {
+            return true;
+        }
+        if let Jump::Confirming(_) = self.jump {
+            self.jump = Jump::Flowing;
+        }
+        self.end_seen = Some(next);
+        false
+    }
+
+    /// Whether what comes now lies ahead of what was sought, and did not come so once before.
+    fn jumps(&mut self, offset: i64, ahead: Ahead) -> bool {
+        let unconfirmed = match self.jump {
+            Jump::Fresh => true,
+            Jump::Confirming(before) => before != ahead,
+            Jump::SeekDue(_) | Jump::Full | Jump::Flowing => false,
+        };
+        let jumps = unconfirmed && offset > self.collected_next;
+        if jumps {
+            self.jump = Jump::SeekDue(ahead);
+        }
+        jumps
+    }
+
+    /// What a second seek is due for.
+    pub fn seek_due(&self) -> Option<Ahead> {
+        match self.jump {
+            Jump::SeekDue(ahead) => Some(ahead),
+            _ => None,
         }
     }
 
@@ -185,9 +226,9 @@ impl<S> Task<S> {
         self.end_seen.filter(|end| *end >= self.collected_next).unwrap_or(self.committed_next)
     }
 
-    /// The seek that [`Arrival::SeekAgain`] asked for was made.
-    pub fn sought_again(&mut self) {
-        self.jump = Jump::Confirming;
+    /// The seek that was due for this was made.
+    pub fn sought_again(&mut self, ahead: Ahead) {
+        self.jump = Jump::Confirming(ahead);
     }
 
     /// A seek to `collected_next` was made.
@@ -205,11 +246,20 @@ impl<S> Task<S> {
         self.sought();
     }
 
+    /// Drops what is held while it is looked into; it is read again once that ended well.
+    pub fn give_up_held(&mut self) {
+        if matches!(self.state, TaskState::Verifying(_)) {
+            self.rewound_to(self.committed_next);
+        }
+    }
+
     /// Everything under way is dropped and the partition taken over anew: gives the incarnation
     /// up, so that nothing made for it counts any more.
     pub fn restore_as(&mut self, incarnation: Incarnation) {
         self.incarnation = incarnation;
         self.state = TaskState::Restoring;
+        self.waits_for = None;
+        self.restoring = None;
         self.rewound_to(-1);
     }
 
@@ -225,7 +275,7 @@ impl<S> Task<S> {
         self.collected_next = self.collected_next.max(to);
     }
 
-    /// Whether the task had to turn records away and has room again.
+    /// Whether the task had to turn records away and holds none any more.
     pub fn may_read_on(&self) -> bool {
         self.jump == Jump::Full && self.collected.is_empty() && self.running().is_some()
     }
@@ -272,15 +322,13 @@ impl<S> Task<S> {
             TaskState::Verifying(open) | TaskState::Beginning(open) => TaskState::Running(open),
             state => state,
         };
+        self.waits_for = None;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const BOUNDS: BatchBounds =
-        BatchBounds { records_max: 100, bytes_max: 100_000, wait_ms_max: 50 };
 
     fn running(at: i64) -> Task<()> {
         let mut task = Task::assigned(0, Incarnation(1));
@@ -299,8 +347,8 @@ mod tests {
                 raw_partitions: 1,
                 recipe_fingerprint: [0; 32],
             },
-            clean_end: LogEnd { topic_id: String::new(), last_offset: -1 },
-            quarantine_end: LogEnd { topic_id: String::new(), last_offset: -1 },
+            clean_end: LogEnd::empty(""),
+            quarantine_end: LogEnd::empty(""),
         });
         task.rewound_to(at);
         task
@@ -309,52 +357,78 @@ mod tests {
     #[test]
     fn an_offset_is_taken_once() {
         let mut task = running(5);
-        assert_eq!(task.arrival(4, &BOUNDS), Arrival::Drop);
-        assert_eq!(task.arrival(5, &BOUNDS), Arrival::Take);
-        assert_eq!(task.arrival(5, &BOUNDS), Arrival::Drop);
-        assert_eq!(task.arrival(8, &BOUNDS), Arrival::Take, "a gap amid the flow is the log's own");
+        assert_eq!(task.arrival(4, false), Arrival::Drop);
+        assert_eq!(task.arrival(5, false), Arrival::Take);
+        assert_eq!(task.arrival(5, false), Arrival::Drop);
+        assert_eq!(task.arrival(8, false), Arrival::Take, "a gap amid the flow is the log's own");
     }
 
     #[test]
-    fn a_jump_right_after_a_seek_is_confirmed_once() {
+    fn a_jump_right_after_a_seek_has_to_come_twice() {
         let mut task = running(5);
-        assert_eq!(task.arrival(9, &BOUNDS), Arrival::SeekAgain);
-        assert_eq!(task.arrival(10, &BOUNDS), Arrival::Drop, "it was polled before the seek");
-        task.sought_again();
-        assert_eq!(task.arrival(9, &BOUNDS), Arrival::Take);
+        assert_eq!(task.arrival(9, false), Arrival::SeekAgain);
+        assert_eq!(task.arrival(10, false), Arrival::Drop, "it was polled before the seek");
+        seek_again(&mut task);
+        assert_eq!(task.arrival(9, false), Arrival::Take);
         task.rewound_to(5);
-        assert_eq!(task.arrival(9, &BOUNDS), Arrival::SeekAgain);
-        task.sought_again();
-        assert_eq!(task.arrival(5, &BOUNDS), Arrival::Take, "the first answer was a stale one");
+        assert_eq!(task.arrival(9, false), Arrival::SeekAgain);
+        seek_again(&mut task);
+        assert_eq!(task.arrival(5, false), Arrival::Take, "the first answer was a stale one");
+        task.rewound_to(5);
+        assert_eq!(task.arrival(7, false), Arrival::SeekAgain);
+        seek_again(&mut task);
+        assert_eq!(task.arrival(9, false), Arrival::SeekAgain, "the second answer is another");
+        seek_again(&mut task);
+        assert_eq!(task.arrival(7, false), Arrival::SeekAgain);
+        seek_again(&mut task);
+        assert_eq!(task.arrival(7, false), Arrival::Take);
+    }
+
+    /// What the worker does where a second seek is due.
+    fn seek_again(task: &mut Task<()>) {
+        let ahead = task.seek_due().unwrap();
+        task.sought();
+        task.sought_again(ahead);
     }
 
     #[test]
     fn an_end_counts_only_where_nothing_was_turned_away() {
         let mut task = running(5);
-        assert_eq!(task.arrival(5, &BOUNDS), Arrival::Take);
-        task.end_reached(8);
+        assert_eq!(task.arrival(5, false), Arrival::Take);
+        assert!(!task.end_reached(8));
         assert_eq!(task.covered_to(), 8, "markers lie behind offset 5");
-        assert_eq!(task.arrival(8, &BOUNDS), Arrival::Take);
+        assert_eq!(task.arrival(8, false), Arrival::Take);
         assert_eq!(task.covered_to(), 5, "records came after that end");
-        let none = BatchBounds { records_max: 0, ..BOUNDS };
-        assert_eq!(task.arrival(9, &none), Arrival::Full);
-        assert_eq!(task.arrival(10, &BOUNDS), Arrival::Drop);
-        task.end_reached(11);
+        assert_eq!(task.arrival(9, true), Arrival::Full);
+        assert_eq!(task.arrival(10, false), Arrival::Drop);
+        assert!(!task.end_reached(11));
         assert_eq!(task.covered_to(), 5, "9 and 10 were turned away");
         task.sought();
         task.verify();
-        task.end_reached(11);
+        assert!(!task.end_reached(11));
         assert_eq!(task.covered_to(), 5, "a task that does not run drops records");
+    }
+
+    #[test]
+    fn an_end_ahead_right_after_a_seek_has_to_come_twice() {
+        let mut task = running(5);
+        assert!(task.end_reached(9), "records may lie between");
+        assert_eq!(task.covered_to(), 5);
+        assert_eq!(task.arrival(9, false), Arrival::Drop, "it was polled before the seek");
+        seek_again(&mut task);
+        assert!(!task.end_reached(9));
+        assert_eq!(task.covered_to(), 9, "only markers do");
+        assert_eq!(task.arrival(12, false), Arrival::Take, "it is read on from there");
     }
 
     #[test]
     fn only_a_running_task_takes_records() {
         let mut task = running(5);
         task.verify();
-        assert_eq!(task.arrival(5, &BOUNDS), Arrival::Drop);
+        assert_eq!(task.arrival(5, false), Arrival::Drop);
         task.verified();
-        assert_eq!(task.arrival(5, &BOUNDS), Arrival::Take);
+        assert_eq!(task.arrival(5, false), Arrival::Take);
         task.restore_as(Incarnation(2));
-        assert_eq!(task.arrival(6, &BOUNDS), Arrival::Drop);
+        assert_eq!(task.arrival(6, false), Arrival::Drop);
     }
 }

@@ -40,6 +40,21 @@ pub struct Parcel<'a> {
     pub clean_end: LogEnd,
     /// End of the quarantine partition likewise.
     pub quarantine_end: LogEnd,
+    /// One past the journal's last entry; 0 before the first.
+    pub journal_next: i64,
+}
+
+/// A log that took a record at an offset where it held one before: it lost its tail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TailLost {
+    /// Which log.
+    pub target: Target,
+    /// Its partition.
+    pub partition: i32,
+    /// One past the last record known.
+    pub known_next: i64,
+    /// Where the log went on.
+    pub found: i64,
 }
 
 /// How a transaction ended, by what is to be done.
@@ -55,6 +70,8 @@ pub enum End {
     MembershipLost(TxnError),
     /// It was aborted because the topics are not the ones that the tasks were taken over for.
     OtherTopics(TopicIds),
+    /// It was aborted because a log lost its tail meanwhile.
+    TailLost(TailLost),
     /// Whether it is committed is unknown and the producer of no more use.
     Unknown(TxnError),
 }
@@ -79,7 +96,7 @@ pub struct TransactionLimits {
 impl TransactionLimits {
     /// How long a step is asked again before its outcome counts as unknown: the broker's own
     /// time-out, and the ten seconds in which it looks for timed-out transactions.
-    fn patience_ms(&self) -> u64 {
+    pub fn patience_ms(&self) -> u64 {
         self.timeout_ms + 10_000 + SLICE_MS
     }
 }
@@ -89,6 +106,7 @@ enum Stop {
     Error(TxnError),
     Record(DeliveryError),
     Topics(TopicIds),
+    Tail(TailLost),
 }
 
 impl From<TxnError> for Stop {
@@ -134,6 +152,17 @@ impl<B: Broker> Running<'_, B> {
             self.produce(renderer, parcel)?;
         }
         let delivered = self.drain()?;
+        if let Some(lost) = parcels.iter().find_map(|parcel| tail_lost(parcel, &delivered)) {
+            return Err(Stop::Tail(lost));
+        }
+        if let Some((target, offset)) =
+            parcels.iter().find_map(|parcel| without_marker(parcel, &delivered))
+        {
+            let message = format!(
+                "no marker stands between the last transaction and the {target:?} record at offset {offset}"
+            );
+            return Err(TxnError { class: TxnErrorClass::Abort, step: "deliver", message }.into());
+        }
         let ids = self.again("topic ids", |broker| broker.topic_ids(SLICE_MS))?;
         if ids != *expected {
             return Err(Stop::Topics(ids));
@@ -244,6 +273,7 @@ impl<B: Broker> Running<'_, B> {
             }
             Stop::Error(error) => End::Aborted(error),
             Stop::Topics(ids) => End::OtherTopics(ids),
+            Stop::Tail(lost) => End::TailLost(lost),
             Stop::Record(error) if error.cause == DeliveryCause::Other => End::Aborted(TxnError {
                 class: TxnErrorClass::Abort,
                 step: "deliver",
@@ -252,6 +282,37 @@ impl<B: Broker> Running<'_, B> {
             Stop::Record(error) => End::RecordRefused(error),
         }
     }
+}
+
+/// Whether one of a partition's logs went on before its known end. Once committed, the new records
+/// would hide the loss from the next takeover.
+fn tail_lost(parcel: &Parcel<'_>, delivered: &Delivered) -> Option<TailLost> {
+    let known = [
+        (Target::Clean, parcel.clean_end.accounted_to),
+        (Target::Quarantine, parcel.quarantine_end.accounted_to),
+        (Target::Journal, parcel.journal_next),
+    ];
+    known.into_iter().find_map(|(target, known_next)| {
+        let partition = parcel.partition;
+        let (found, _) = *delivered.ranges.get(&(target, partition))?;
+        (found < known_next).then_some(TailLost { target, partition, known_next, found })
+    })
+}
+
+/// A record that stands right behind the last one of an earlier transaction, where that one's marker
+/// has to be: its commit was undone and what is written now would join it, or the log is another,
+/// which an earlier transaction's late marker has made longer. The abort's verification tells.
+fn without_marker(parcel: &Parcel<'_>, delivered: &Delivered) -> Option<(Target, i64)> {
+    let behind_last = |end: &LogEnd| (end.last_offset >= 0).then_some(end.last_offset + 1);
+    let known = [
+        (Target::Clean, behind_last(&parcel.clean_end)),
+        (Target::Quarantine, behind_last(&parcel.quarantine_end)),
+        (Target::Journal, Some(parcel.journal_next).filter(|next| *next > 0)),
+    ];
+    known.into_iter().find_map(|(target, next)| {
+        let (found, _) = *delivered.ranges.get(&(target, parcel.partition))?;
+        (Some(found) == next).then_some((target, found))
+    })
 }
 
 fn timed_out(step: &'static str, class: TxnErrorClass) -> TxnError {
@@ -276,7 +337,7 @@ fn source_offset(parcel: &Parcel<'_>, delivered: &Delivered) -> SourceOffset {
 /// The end of a log after what was delivered to it, if anything was.
 pub fn end_after(before: &LogEnd, delivered: &Delivered, target: Target, partition: i32) -> LogEnd {
     match delivered.ranges.get(&(target, partition)) {
-        Some((_, last)) => LogEnd { last_offset: *last, ..before.clone() },
+        Some((_, last)) => before.after(*last),
         None => before.clone(),
     }
 }

@@ -4,19 +4,19 @@
 //! next poll: so no rebalance ever meets an open transaction. Must not be in here: threads,
 //! clocks, or any way to the cluster but [`Broker`] and [`Takeovers`].
 
-use super::observer::{Observer, PartitionView, WorkerView};
+use super::observer::{NotCommitted, Observer, PartitionView, WorkerView};
 use super::refusal::Refusal;
 use super::restore::{Answer, Job, JobKind, TakenOver};
-use super::route::{BatchBounds, Route};
+use super::route::Route;
 use super::setbacks::Setbacks;
 use super::takeover::Start;
-use super::task::{Arrival, Open, Task, TaskState};
+use super::task::{Open, Task, TaskState};
 use super::transaction::TransactionLimits;
-use crate::gate::{Incarnation, RawRecord, Renderer, RouteNames, Sighting};
+use crate::gate::{Incarnation, Renderer, RouteNames, Sighting};
 use crate::identity::Deriver;
-use crate::kafka::broker::{Broker, ConsumeError, Polled, TxnErrorClass};
-use crate::store::PartitionStore;
-use std::collections::{BTreeMap, BTreeSet};
+use crate::kafka::broker::{Broker, TxnErrorClass};
+use crate::store::{PartitionStore, StoreError};
+use std::collections::BTreeMap;
 
 /// Takes partitions over, beside the worker.
 pub trait Takeovers {
@@ -26,6 +26,10 @@ pub trait Takeovers {
     fn submit(&mut self, job: Job);
     /// Drops whatever is under way for a partition.
     fn forget(&mut self, partition: i32);
+    /// The partition was assigned: its store is kept, whether it is open or not.
+    fn serve(&mut self, _partition: i32) {}
+    /// The partition was taken away.
+    fn leave(&mut self, _partition: i32) {}
     /// The next answer.
     fn answer(&mut self) -> Option<(Job, Answer<Self::Store>)>;
 }
@@ -34,17 +38,20 @@ pub trait Takeovers {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WorkerExit {
     /// The consumer was fenced or gave up: a new one has to join.
-    #[error("{0}")]
-    ConsumerGaveUp(String),
+    #[error("{why}")]
+    ConsumerGaveUp {
+        /// The client's words.
+        why: String,
+        /// Whether the consumer had trouble with brokers before. An answer to a static member that
+        /// is lost on the way leaves it with a member id that is fenced later, without any other
+        /// process.
+        disturbed: bool,
+    },
     /// Too many producers in a row died.
     #[error("{0} producers in a row were fenced or died, the last one: {1}")]
     ProducersDied(u32, String),
 }
 
-/// Longest wait of one poll, so that answers are taken and a stop is seen.
-const POLL_MS_MAX: u64 = 50;
-/// Records taken in one poll before the bounds of the batch are looked at.
-const POLL_RECORDS: usize = 1000;
 /// How long one attempt to initialise a producer may block.
 const RENEW_MS: u64 = 5000;
 
@@ -64,12 +71,16 @@ pub struct Worker<B, T: Takeovers, O> {
     pub(super) end_waiting_since_ms: Option<u64>,
     /// Answers of the last look-up; kept for its memory.
     pub(super) found: Vec<Option<Sighting>>,
-    deriver: Deriver,
+    pub(super) deriver: Deriver,
     incarnations: u64,
+    /// Why the client cannot read raw records, until one or a partition's end comes.
+    pub(super) unread: Option<String>,
+    /// Whether the consumer had trouble with brokers.
+    pub(super) disturbed: bool,
     producer: ProducerState,
     /// Partitions whose takeover waits for the producer: it is initialised first, which ends a
     /// dead predecessor's transaction.
-    takeovers_due: BTreeSet<i32>,
+    pub(super) takeovers_due: BTreeMap<i32, JobKind>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,8 +122,10 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
             end_waiting_since_ms: None,
             found: Vec::new(),
             incarnations: 0,
+            unread: None,
+            disturbed: false,
             producer: ProducerState::Absent,
-            takeovers_due: BTreeSet::new(),
+            takeovers_due: BTreeMap::new(),
         }
     }
 
@@ -124,14 +137,19 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
         self.take_answers();
         self.ensure_producer()?;
         self.poll()?;
-        if self.producer == ProducerState::Ready && !self.setbacks.backing_off(self.broker.now_ms())
-        {
+        self.read_on_with_room();
+        if self.may_transact() {
             self.begin_partitions()?;
-            if self.batch_due() {
-                self.transact()?;
-            }
+        }
+        // What began may have left a request under way, or failed.
+        if self.may_transact() && self.batch_due() {
+            self.transact()?;
         }
         Ok(())
+    }
+
+    fn may_transact(&self) -> bool {
+        self.producer == ProducerState::Ready && !self.setbacks.backing_off(self.broker.now_ms())
     }
 
     /// Makes every store durable. What is under way is dropped: it was never committed.
@@ -146,6 +164,7 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
         let view = WorkerView {
             joined: self.broker.membership().is_fencing(),
             producing: self.producer != ProducerState::Absent,
+            hindered: self.hindered(),
             partitions: (self.tasks.values())
                 .map(|task| PartitionView {
                     partition: task.partition,
@@ -155,13 +174,22 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
                         TaskState::Refused(refusal) => Some(refusal.clone()),
                         _ => None,
                     },
+                    waits_for: task.waits_for.clone(),
+                    restoring: task.restoring,
                 })
                 .collect(),
         };
         self.observer.viewed(view);
     }
 
-    fn new_incarnation(&mut self) -> Incarnation {
+    fn hindered(&self) -> Option<String> {
+        let aborts = self.setbacks.hindered();
+        aborts.map(|why| format!("every transaction is aborted ({why})")).or_else(|| {
+            self.unread.as_ref().map(|why| format!("raw records cannot be read ({why})"))
+        })
+    }
+
+    pub(super) fn new_incarnation(&mut self) -> Incarnation {
         self.incarnations += 1;
         Incarnation(self.incarnations)
     }
@@ -182,7 +210,7 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
                         route = self.route.name,
                         "the transactional producer cannot be initialised: {error}; trying again"
                     );
-                    self.observer.not_committed("init");
+                    self.observer.not_committed(NotCommitted::Init);
                     if self.producer == ProducerState::Tainted {
                         self.leave_producer();
                     }
@@ -194,10 +222,10 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
             }
         }
         if self.producer == ProducerState::Ready {
-            for partition in std::mem::take(&mut self.takeovers_due) {
+            for (partition, kind) in std::mem::take(&mut self.takeovers_due) {
                 if let Some(task) = self.tasks.get(&partition) {
                     let incarnation = task.incarnation;
-                    self.takeovers.submit(Job { partition, incarnation, kind: JobKind::Takeover });
+                    self.takeovers.submit(Job { partition, incarnation, kind });
                 }
             }
         }
@@ -219,12 +247,25 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
 
     /// Drops what a partition has under way and takes it over anew.
     pub(super) fn restore(&mut self, partition: i32) {
+        self.restore_by(partition, JobKind::Takeover);
+    }
+
+    /// The same after the partition's store failed.
+    pub(super) fn restore_after(&mut self, partition: i32, error: &StoreError) {
+        let kind = match error {
+            StoreError::Damaged { .. } => JobKind::Rebuild,
+            _ => JobKind::Takeover,
+        };
+        self.restore_by(partition, kind);
+    }
+
+    fn restore_by(&mut self, partition: i32, kind: JobKind) {
         let incarnation = self.new_incarnation();
         if let Some(task) = self.tasks.get_mut(&partition) {
             task.restore_as(incarnation);
             self.broker.pause(partition);
             self.takeovers.forget(partition);
-            self.takeovers_due.insert(partition);
+            self.takeovers_due.insert(partition, kind);
         }
         self.publish();
     }
@@ -235,6 +276,10 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
             .map(|task| task.partition)
             .collect();
         for partition in partitions {
+            // Healthy stores, which would otherwise read again what they lose here.
+            if let Some(task) = self.tasks.get_mut(&partition) {
+                flush(&self.route.name, task);
+            }
             self.restore(partition);
         }
     }
@@ -242,19 +287,23 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
     /// Before anything is sent again, the committed offset must name each task's last entry: an
     /// acknowledged transaction can be lost with the coordinator's log.
     pub(super) fn verify_all(&mut self) {
-        for task in self.tasks.values_mut() {
-            let Some(position) = task.running().and_then(|open| open.position.as_ref()) else {
-                continue;
-            };
-            let kind = JobKind::Verify { head: position.head(), to: position.committed_next() };
-            task.verify();
-            self.broker.pause(task.partition);
-            self.takeovers.submit(Job {
-                partition: task.partition,
-                incarnation: task.incarnation,
-                kind,
-            });
-        }
+        let partitions: Vec<i32> = self.tasks.keys().copied().collect();
+        partitions.into_iter().for_each(|partition| self.verify(partition));
+    }
+
+    /// Stops a running partition until what it knows was found to stand.
+    pub(super) fn verify(&mut self, partition: i32) {
+        let Some(task) = self.tasks.get_mut(&partition) else { return };
+        let Some(position) = task.running().and_then(|open| open.position.as_ref()) else {
+            return;
+        };
+        let held = task.collected.waiting(usize::MAX).next_back();
+        let held = held.map(|at| (task.collected.offset(at), task.collected.record_hash(at)));
+        let kind = JobKind::Verify { last: Box::new(position.clone()), held };
+        let incarnation = task.incarnation;
+        task.verify();
+        self.broker.pause(partition);
+        self.takeovers.submit(Job { partition, incarnation, kind });
     }
 
     /// Ends the service of a partition until it is assigned anew.
@@ -288,6 +337,21 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
             match answer {
                 Answer::TakenOver(taken) => self.taken_over(job.partition, *taken),
                 Answer::Refused(refusal) => self.refuse(job.partition, refusal),
+                Answer::Restoring(progress) => {
+                    if let Some(task) = self.tasks.get_mut(&job.partition) {
+                        task.waits_for = None;
+                        task.restoring = Some(progress);
+                        self.publish();
+                    }
+                }
+                Answer::Waits(cause) => {
+                    if let Some(task) = self.tasks.get_mut(&job.partition) {
+                        // What it holds would take the room of partitions that go on.
+                        task.give_up_held();
+                        task.waits_for = Some(cause);
+                        self.publish();
+                    }
+                }
                 Answer::Verified => {
                     if let Some(task) = self.tasks.get_mut(&job.partition) {
                         task.verified();
@@ -308,7 +372,6 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
 
     fn taken_over(&mut self, partition: i32, taken: TakenOver<T::Store>) {
         let context = self.route.entry_context(&taken.ids);
-        let ends = self.route.noted_ends(taken.committed.as_ref());
         let start = taken.start.clone();
         tracing::info!(
             route = self.route.name,
@@ -320,8 +383,10 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
             sightings = taken.sightings_restored,
             "taken over"
         );
-        let open = Open::new(taken, context, ends);
+        let open = Open::new(taken, context);
         let Some(task) = self.tasks.get_mut(&partition) else { return };
+        task.waits_for = None;
+        task.restoring = None;
         task.rewound_to(start.offset());
         if open.position.is_none() {
             task.state = TaskState::Beginning(open);
@@ -348,109 +413,6 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
         }
     }
 
-    fn poll(&mut self) -> Result<(), WorkerExit> {
-        let wait_ms = match self.batch_since_ms {
-            None => POLL_MS_MAX,
-            Some(since_ms) => {
-                let age_ms = self.broker.now_ms().saturating_sub(since_ms);
-                self.route.batch.wait_ms_max.saturating_sub(age_ms).min(POLL_MS_MAX)
-            }
-        };
-        let bounds = self.route.batch;
-        let held: usize = self.tasks.values().map(|task| task.collected.len()).sum();
-        let room = bounds.records_max.saturating_sub(held).clamp(1, POLL_RECORDS);
-        let (tasks, deriver) = (&mut self.tasks, &mut self.deriver);
-        let mut events = Vec::new();
-        let mut taken = false;
-        self.broker.poll(wait_ms, room, &mut |polled| match polled {
-            Polled::Record(record) => match arrive(tasks, deriver, &bounds, record) {
-                Arrived::Taken => taken = true,
-                Arrived::SeekAgain => events.push(Event::SeekAgain(record.partition)),
-                Arrived::Full => events.push(Event::Full(record.partition)),
-                Arrived::Dropped => {}
-            },
-            Polled::End { partition, next } => {
-                if let Some(task) = tasks.get_mut(&partition) {
-                    task.end_reached(next);
-                }
-            }
-            // The part of a partition that is taken away must be gone before a record that was
-            // polled later is taken.
-            Polled::Revoked(partitions) => {
-                for partition in partitions {
-                    if let Some(task) = tasks.get_mut(partition) {
-                        task.collected.clear();
-                    }
-                }
-                events.push(Event::Revoked(partitions.to_vec()));
-            }
-            Polled::Assigned(partitions) => events.push(Event::Assigned(partitions.to_vec())),
-            Polled::Failed(error) => events.push(Event::Failed(error)),
-        });
-        if taken && self.batch_since_ms.is_none() {
-            tracing::debug!(route = self.route.name, "collecting");
-            self.batch_since_ms = Some(self.broker.now_ms());
-        }
-        events.into_iter().try_for_each(|event| self.handle(event))
-    }
-
-    fn handle(&mut self, event: Event) -> Result<(), WorkerExit> {
-        match event {
-            Event::SeekAgain(partition) => {
-                self.read_on(partition);
-                if let Some(task) = self.tasks.get_mut(&partition) {
-                    task.sought_again();
-                }
-            }
-            Event::Full(partition) => self.broker.pause(partition),
-            Event::Revoked(partitions) => self.revoked(&partitions),
-            Event::Assigned(partitions) => {
-                for partition in partitions {
-                    let incarnation = self.new_incarnation();
-                    if let Some(mut stale) =
-                        self.tasks.insert(partition, Task::assigned(partition, incarnation))
-                    {
-                        flush(&self.route.name, &mut stale);
-                    }
-                    self.takeovers_due.insert(partition);
-                }
-                self.publish();
-            }
-            Event::Failed(ConsumeError::Transient(error)) => {
-                tracing::warn!(route = self.route.name, "consumer: {error}");
-            }
-            Event::Failed(ConsumeError::OffsetNotInLog) => {
-                let running: Vec<i32> = (self.tasks.values())
-                    .filter(|task| task.running().is_some())
-                    .map(|task| task.partition)
-                    .collect();
-                tracing::warn!(
-                    route = self.route.name,
-                    topic = self.route.raw_topic,
-                    partitions = ?running,
-                    "the next offset of a partition is not in the log; taking over anew"
-                );
-                running.into_iter().for_each(|partition| self.restore(partition));
-            }
-            Event::Failed(ConsumeError::Fatal(error)) => {
-                return Err(WorkerExit::ConsumerGaveUp(error));
-            }
-        }
-        Ok(())
-    }
-
-    fn revoked(&mut self, partitions: &[i32]) {
-        for partition in partitions {
-            self.takeovers.forget(*partition);
-            self.takeovers_due.remove(partition);
-            if let Some(mut task) = self.tasks.remove(partition) {
-                flush(&self.route.name, &mut task);
-            }
-        }
-        tracing::info!(route = self.route.name, partitions = ?partitions, "partitions revoked");
-        self.publish();
-    }
-
     fn batch_due(&mut self) -> bool {
         let (records, bytes) = (self.tasks.values()).filter(|task| task.running().is_some()).fold(
             (0, 0),
@@ -464,48 +426,11 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
         if records == 0 {
             return self.end_entry_due();
         }
-        records >= self.setbacks.records_max(bounds.records_max)
-            || bytes >= bounds.bytes_max
-            || age_ms >= bounds.wait_ms_max
+        records >= self.records_max() || bytes >= bounds.bytes_max || age_ms >= bounds.wait_ms_max
     }
 }
 
-enum Event {
-    SeekAgain(i32),
-    Full(i32),
-    Assigned(Vec<i32>),
-    Revoked(Vec<i32>),
-    Failed(ConsumeError),
-}
-
-enum Arrived {
-    Taken,
-    Dropped,
-    Full,
-    SeekAgain,
-}
-
-fn arrive<S>(
-    tasks: &mut BTreeMap<i32, Task<S>>,
-    deriver: &mut Deriver,
-    bounds: &BatchBounds,
-    record: &RawRecord<'_>,
-) -> Arrived {
-    let Some(task) = tasks.get_mut(&record.partition) else {
-        return Arrived::Dropped;
-    };
-    match task.arrival(record.offset, bounds) {
-        Arrival::Take => {
-            task.collected.push(record, deriver);
-            Arrived::Taken
-        }
-        Arrival::Drop => Arrived::Dropped,
-        Arrival::Full => Arrived::Full,
-        Arrival::SeekAgain => Arrived::SeekAgain,
-    }
-}
-
-fn flush<S: PartitionStore>(route: &str, task: &mut Task<S>) {
+pub(super) fn flush<S: PartitionStore>(route: &str, task: &mut Task<S>) {
     let partition = task.partition;
     if let Some(open) = task.open_mut()
         && let Err(error) = open.store.flush()

@@ -3,6 +3,7 @@
 
 use crate::gate::RawRecord;
 use crate::gate::output::{OWN_PREFIX, RAW_PREFIX, raw_name};
+use sha2::{Digest, Sha256};
 use std::fmt;
 use std::str::FromStr;
 
@@ -126,6 +127,16 @@ impl Held {
         })
     }
 
+    /// SHA-256 over key and value, each with its length: whether two records are copies.
+    pub fn content_hash(&self) -> [u8; 32] {
+        let mut hasher = Sha256::new();
+        for part in [self.key.as_deref(), self.payload.as_deref()] {
+            hasher.update(part.map_or(-1, |bytes| bytes.len() as i64).to_be_bytes());
+            hasher.update(part.unwrap_or_default());
+        }
+        hasher.finalize().into()
+    }
+
     /// The raw position: `topic/partition/offset`, with `/item` where the record has several
     /// events.
     pub fn source(&self) -> String {
@@ -171,6 +182,33 @@ fn raw_headers(record: &RawRecord<'_>) -> Vec<RawHeader> {
         .filter(|header| !is_own(header.name))
         .map(|header| (raw_name(header.name).into_owned(), header.value.map(<[u8]>::to_vec)))
         .collect()
+}
+
+/// A held record of raw partition 1: by its offset here, the raw one, and its item.
+#[cfg(test)]
+pub(super) fn held_sample(offset: i64, source: i64, item: Option<u32>) -> Held {
+    Held {
+        id: HeldId { partition: 1, offset },
+        reason: "late".into(),
+        detail: None,
+        topic: "raw".into(),
+        offset: source,
+        item,
+        key_text: None,
+        digest: None,
+        first: None,
+        raw_timestamp: None,
+        recipe: "r/1".into(),
+        route: "g/r".into(),
+        timestamp_ms: Some(1),
+        is_cut: false,
+        key: None,
+        payload: Some(b"{}".to_vec()),
+        headers: vec![
+            (b"a".to_vec(), None),
+            (b"oncegate-redriven".to_vec(), Some(b"q/1/0".to_vec())),
+        ],
+    }
 }
 
 #[cfg(test)]

@@ -94,28 +94,7 @@ impl Redriver {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn held(offset: i64, source: i64, item: Option<u32>) -> Held {
-        Held {
-            id: HeldId { partition: 1, offset },
-            reason: "late".into(),
-            detail: None,
-            topic: "raw".into(),
-            offset: source,
-            item,
-            key_text: None,
-            digest: None,
-            first: None,
-            raw_timestamp: None,
-            recipe: "r/1".into(),
-            route: "g/r".into(),
-            timestamp_ms: Some(1),
-            is_cut: false,
-            key: None,
-            payload: Some(b"{}".to_vec()),
-            headers: vec![(b"a".to_vec(), None), (REDRIVEN.into(), Some(b"q/1/0".to_vec()))],
-        }
-    }
+    use crate::quarantine::held::held_sample as held;
 
     #[test]
     fn a_record_goes_back_once_as_it_was_and_marked() {

@@ -18,6 +18,8 @@ const STORE_MEMORY_BYTES: u64 = 512 << 20;
 /// Below, write buffers of a few partitions alone would not fit.
 const STORE_MEMORY_BYTES_MIN: u64 = 16 << 20;
 const STORE_MEMORY_BYTES_MAX: u64 = 1 << 40;
+const STORE_LEFT_BYTES: u64 = 10 << 30;
+const STORE_LEFT_BYTES_MAX: u64 = 1 << 50;
 /// librdkafka's default for `socket.timeout.ms` gives way to the transaction's time-out, an
 /// explicit one must not exceed it by more than this.
 const SOCKET_TIMEOUT_OVER_MS: u32 = 100;
@@ -60,7 +62,7 @@ impl Reading<'_> {
         let topics_dir = self.topics_dir(&mut root);
         let instance = self.instance(&mut root);
         let http_listen = self.http_listen(root.section("http"));
-        let store_memory_bytes = store_memory(root.section("store"));
+        let (store_memory_bytes, store_left_bytes) = store(root.section("store"));
         let kafka = kafka_section::read(root.section("kafka"), self.document, self.overrides);
         let sections = root.sections("route");
         if sections.is_empty() && !self.document.is_faulty() {
@@ -82,7 +84,8 @@ impl Reading<'_> {
             instance,
             topics_dir,
             http_listen: self.overrides.http_listen.or(http_listen)?,
-            store_memory_bytes: usize::try_from(store_memory_bytes?).ok()?,
+            store_memory_bytes: usize::try_from(store_memory_bytes).ok()?,
+            store_left_bytes,
             kafka,
             routes,
         })
@@ -164,13 +167,15 @@ impl Reading<'_> {
     }
 }
 
-fn store_memory(section: Option<Section<'_, '_>>) -> Option<u64> {
+/// Bytes of memory, and of disk for what was left.
+fn store(section: Option<Section<'_, '_>>) -> (u64, u64) {
     let Some(mut section) = section else {
-        return Some(STORE_MEMORY_BYTES);
+        return (STORE_MEMORY_BYTES, STORE_LEFT_BYTES);
     };
     let memory = section.size("memory", STORE_MEMORY_BYTES_MIN..=STORE_MEMORY_BYTES_MAX);
+    let left = section.size("left", 0..=STORE_LEFT_BYTES_MAX);
     section.finish();
-    Some(memory.unwrap_or(STORE_MEMORY_BYTES))
+    (memory.unwrap_or(STORE_MEMORY_BYTES), left.unwrap_or(STORE_LEFT_BYTES))
 }
 
 /// Milliseconds that fit into librdkafka's own numbers.

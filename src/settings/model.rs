@@ -38,6 +38,8 @@ pub struct Settings {
     pub http_listen: SocketAddr,
     /// Memory that all partition stores of the process share.
     pub store_memory_bytes: usize,
+    /// Disk for stores of partitions that other processes serve now.
+    pub store_left_bytes: u64,
     /// librdkafka properties for every client.
     pub kafka: ClientProperties,
     /// The routes, at least one.

@@ -3,6 +3,7 @@
 
 use super::StoreError;
 use std::path::Path;
+use std::time::Duration;
 
 /// The fewest files that RocksDB works with in one store.
 pub(super) const STORE_FILES_MIN: usize = 20;
@@ -23,11 +24,21 @@ pub struct StoreBudget {
     pub open_files_max: usize,
     /// Threads that write files and merge them, for all stores.
     pub background_threads: usize,
+    /// Disk for stores of partitions that other processes serve now, in bytes.
+    pub left_bytes_max: u64,
+    /// For so long after the start none of them is deleted: the process opens its own one by one.
+    pub left_grace: Duration,
 }
 
 impl Default for StoreBudget {
     fn default() -> StoreBudget {
-        StoreBudget { memory_bytes: 512 << 20, open_files_max: 8192, background_threads: 4 }
+        StoreBudget {
+            memory_bytes: 512 << 20,
+            open_files_max: 8192,
+            background_threads: 4,
+            left_bytes_max: 10 << 30,
+            left_grace: Duration::from_secs(600),
+        }
     }
 }
 
@@ -107,7 +118,7 @@ impl FileHandles {
 }
 
 /// How many files the process may open; `None` where the system does not tell.
-pub(super) fn open_files_limit() -> Option<usize> {
+pub fn open_files_limit() -> Option<usize> {
     let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
     let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
     line.split_whitespace().next()?.parse().ok()

@@ -43,8 +43,13 @@ impl OpenStore {
     /// Whether a flush can begin. Otherwise RocksDB waits within the call until older rows are
     /// written and files are merged: for ever, if merging fails for want of space.
     pub fn can_flush(&self) -> bool {
-        let level0 = self.property("rocksdb.num-files-at-level0");
-        !self.is_flushing() && level0 + LEVEL0_FILES_MARGIN < u64::from(LEVEL0_FILES_MAX)
+        let unmerged = self.unmerged_files();
+        !self.is_flushing() && unmerged + LEVEL0_FILES_MARGIN < u64::from(LEVEL0_FILES_MAX)
+    }
+
+    /// Files of level 0.
+    pub fn unmerged_files(&self) -> u64 {
+        self.property("rocksdb.num-files-at-level0")
     }
 
     /// Writes rows to files; without `wait`, a background thread does it some time later.

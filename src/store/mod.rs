@@ -18,6 +18,7 @@
 //! | `handle` | an open database |
 //! | `opening` | what is looked at beside the database |
 //! | `rocks` | the store of one partition |
+//! | `left` | stores of partitions that went elsewhere, within a budget of the disk |
 //! | `registry` | which stores are open, and where their files are |
 //! | `pressure` | which store gives its memory back when it is short |
 //! | `error` | errors, named by what the caller must do |
@@ -28,6 +29,7 @@ mod expiry;
 mod fold;
 mod handle;
 mod keys;
+mod left;
 mod opening;
 mod options;
 mod pressure;
@@ -38,7 +40,7 @@ use crate::gate::{Sighting, SightingKey};
 use crate::journal::{Entry, Position, Receipt};
 use std::path::PathBuf;
 
-pub use budget::StoreBudget;
+pub use budget::{StoreBudget, open_files_limit};
 pub use error::{Mismatch, StoreError};
 pub use registry::RocksStores;
 pub use rocks::RocksStore;
@@ -53,6 +55,9 @@ pub struct StoreSize {
     pub keys_estimate: u64,
     /// Bytes on disk; rows that are still in memory are not counted.
     pub disk_bytes: u64,
+    /// Files that wait to be merged; a step of expiry adds one. Where they only grow, the machine
+    /// is too slow for its merges.
+    pub unmerged_files: u64,
 }
 
 /// The sightings of one partition. A simulation drives a model of it.
@@ -126,4 +131,11 @@ pub trait Stores: Send + Sync + 'static {
     /// # Errors
     /// [`StoreError::InUse`] while a handle lives; where there are no files to move.
     fn set_aside(&self, route: &str, partition: i32, reason: &str) -> Result<PathBuf, StoreError>;
+
+    /// A worker of this process serves a partition from now on: its store is kept, open or not, until
+    /// each that said so has left.
+    fn serve(&self, _route: &str, _partition: i32) {}
+
+    /// A worker serves it no more: another process may.
+    fn leave(&self, _route: &str, _partition: i32) {}
 }

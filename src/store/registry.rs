@@ -5,10 +5,11 @@
 //! <state_dir>/aside/<route>-<partition>-<reason>-<n>/        one that was set aside
 //! ```
 //!
-//! Must not be in here: deleting a store's files.
+//! Must not be in here: which of the stores that nobody uses are deleted.
 
 use super::budget::{FileHandles, Share, StoreBudget, open_files_free, open_files_limit};
 use super::handle::OpenStore;
+use super::left;
 use super::options::Engine;
 use super::pressure::{self, Unflushed};
 use super::rocks::RocksStore;
@@ -17,6 +18,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Instant;
 
 /// The stores of one state directory. Clones are handles of the same registry.
 #[derive(Clone)]
@@ -28,12 +30,22 @@ type StoreName = (String, i32);
 
 struct Shared {
     state_dir: PathBuf,
+    began: Instant,
     budget: StoreBudget,
     engine: Engine,
     handles: FileHandles,
     files_limit: Option<usize>,
     open: Mutex<HashMap<StoreName, Slot>>,
     closed: Condvar,
+    served: Mutex<HashMap<StoreName, Served>>,
+}
+
+/// Whether this process serves a store's partition, which may be while nobody has the store open:
+/// its takeover waits for its turn, or it is refused. Counted, since one worker may leave it only
+/// after another has begun to serve it.
+struct Served {
+    workers: i64,
+    changed: Instant,
 }
 
 /// A store that is open or about to be closed.
@@ -63,12 +75,14 @@ impl RocksStores {
         make_dir(&state_dir.join("stores"))?;
         let shared = Shared {
             state_dir: state_dir.to_owned(),
+            began: Instant::now(),
             budget,
             engine,
             handles: FileHandles::of(&budget, files_limit),
             files_limit,
             open: Mutex::default(),
             closed: Condvar::new(),
+            served: Mutex::default(),
         };
         Ok(RocksStores { shared: Arc::new(shared) })
     }
@@ -86,6 +100,7 @@ impl Stores for RocksStores {
     fn open(&self, route: &str, partition: i32) -> Result<RocksStore, StoreError> {
         let path = self.shared.path(route, partition)?;
         let lease = self.shared.lease(route, partition, &path)?;
+        self.shared.keep_within_budget();
         make_dir(&path)?;
         RocksStore::open(path, &self.shared.engine, lease)
     }
@@ -105,6 +120,14 @@ impl Stores for RocksStores {
             .map_err(|error| StoreError::of_io(&path, "setting it aside", &error))?;
         Ok(target)
     }
+
+    fn serve(&self, route: &str, partition: i32) {
+        self.shared.count_served(route, partition, 1);
+    }
+
+    fn leave(&self, route: &str, partition: i32) {
+        self.shared.count_served(route, partition, -1);
+    }
 }
 
 impl Shared {
@@ -117,6 +140,42 @@ impl Shared {
             return Err(other(&stores, "the route's name is none for a directory"));
         }
         Ok(stores.join(route).join(partition.to_string()))
+    }
+
+    /// Deletes stores of partitions that this process has not served for a while and that are more
+    /// than the budget allows: whoever needs one again builds it from the journal.
+    fn keep_within_budget(self: &Arc<Self>) {
+        if self.began.elapsed() < self.budget.left_grace {
+            return;
+        }
+        let mut left = left::on_disk(&self.state_dir.join("stores"));
+        {
+            let open = self.lock();
+            let served = self.served();
+            left.retain(|store| {
+                let left = served.get(&store.name).is_none_or(|served| {
+                    served.workers <= 0 && served.changed.elapsed() >= self.budget.left_grace
+                });
+                left && !open.contains_key(&store.name)
+            });
+        }
+        for store in left::beyond(left, self.budget.left_bytes_max) {
+            let (route, partition) = &store.name;
+            let Ok(_lease) = self.lease(route, *partition, &store.path) else { continue };
+            match fs::remove_dir_all(&store.path) {
+                Ok(()) => tracing::info!(
+                    route,
+                    partition,
+                    bytes = store.bytes,
+                    "deleted the store of a partition that another process serves: such stores have more than `left` of [store]"
+                ),
+                Err(error) => tracing::warn!(
+                    route,
+                    partition,
+                    "the store of a partition that another process serves cannot be deleted: {error}"
+                ),
+            }
+        }
     }
 
     /// Takes a store for oneself, and its part of the files.
@@ -140,6 +199,18 @@ impl Shared {
         let share = Share { files, memtable_bytes: self.budget.memtable_bytes(open.len()) };
         open.insert(name.clone(), Slot { share, closing: false, store: Weak::new() });
         Ok(Lease { shared: Arc::clone(self), name, share })
+    }
+
+    fn count_served(&self, route: &str, partition: i32, by: i64) {
+        let now = Instant::now();
+        let mut all = self.served();
+        let served = (all.entry((route.to_owned(), partition)))
+            .or_insert(Served { workers: 0, changed: now });
+        *served = Served { workers: served.workers + by, changed: now };
+    }
+
+    fn served(&self) -> MutexGuard<'_, HashMap<StoreName, Served>> {
+        self.served.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A thread that panicked left the map as it was before or after one change, never between.

@@ -242,6 +242,7 @@ impl PartitionStore for RocksStore {
         StoreSize {
             keys_estimate: self.store.property("rocksdb.estimate-num-keys"),
             disk_bytes: self.store.property("rocksdb.total-sst-files-size"),
+            unmerged_files: self.store.unmerged_files(),
         }
     }
 }

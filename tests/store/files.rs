@@ -5,6 +5,7 @@ use crate::journal::{Journal, assert_holds};
 use oncegate::store::{PartitionStore, RocksStores, StoreBudget, StoreError, Stores};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 #[test]
 fn a_store_is_open_once() {
@@ -21,6 +22,58 @@ fn a_store_is_open_once() {
     stores.open("returns", 0).expect("another route");
     drop(store);
     stores.open("orders", 0).expect("free again");
+}
+
+#[test]
+fn stores_that_were_left_keep_within_their_budget() {
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let mut journal = Journal::new();
+    let entry = journal.write(&(0..100).collect::<Vec<u64>>());
+    let fill = |budget: StoreBudget, partition| {
+        let stores = RocksStores::open(dir.path(), budget).expect("registry");
+        let mut store = stores.open("orders", partition).expect("store");
+        if store.position().is_none() {
+            store.apply(&entry.receipt(), &entry.changed).expect("applied");
+            store.flush().expect("flushed");
+        }
+    };
+    let there = |partition: i32| dir.path().join(format!("stores/orders/{partition}")).exists();
+    (0..3).for_each(|partition| fill(StoreBudget::default(), partition));
+    assert!(there(0) && there(1) && there(2), "all have room");
+    let none = StoreBudget { left_bytes_max: 0, ..StoreBudget::default() };
+    fill(none, 1);
+    assert!(there(0) && there(2), "right after the start they may be the process's own");
+    let none = StoreBudget { left_grace: Duration::ZERO, ..none };
+    fill(none, 1);
+    assert!(!there(0) && there(1) && !there(2), "only the one in use is left");
+    fill(none, 1);
+    let stores = RocksStores::open(dir.path(), none).expect("registry");
+    let store = stores.open("orders", 1).expect("store");
+    assert_eq!(store.position().map(|position| position.number), Some(1), "it is as it was");
+}
+
+/// A store that waits for its turn, or whose partition is refused, is not open; nor is it left.
+#[test]
+fn stores_of_partitions_that_are_served_are_not_left() {
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let budget =
+        StoreBudget { left_bytes_max: 0, left_grace: Duration::ZERO, ..StoreBudget::default() };
+    let stores = RocksStores::open(dir.path(), budget).expect("registry");
+    let there = |partition: i32| dir.path().join(format!("stores/orders/{partition}")).exists();
+    let touch = |partition| {
+        stores.serve("orders", partition);
+        drop(stores.open("orders", partition).expect("store"));
+    };
+    (0..3).for_each(touch);
+    assert!(there(0) && there(1) && there(2), "all are served");
+    stores.leave("orders", 1);
+    drop(stores.open("orders", 2).expect("store"));
+    assert!(there(0) && !there(1) && there(2), "only that one is served no more");
+    // From one worker to another, of which the first is slow to leave.
+    stores.serve("orders", 0);
+    stores.leave("orders", 0);
+    drop(stores.open("orders", 2).expect("store"));
+    assert!(there(0), "the second serves it");
 }
 
 #[test]

@@ -3,8 +3,8 @@
 //! rebuilt from the journal, the verdicts are the model's.
 
 use oncegate::gate::{
-    Case, Collected, ConflictPolicy, FirstSighting, Incarnation, Lookups, Policy, RawRecord,
-    Reason, RecordTimestamp, Sighting, SightingKey, Verdict, Window, decide_part,
+    Case, Collected, ConflictPolicy, FirstSighting, Incarnation, Lookups, NameLengths, Policy,
+    RawRecord, Reason, RecordTimestamp, Sighting, SightingKey, Verdict, Window, decide_part,
 };
 use oncegate::identity::{Deriver, Recipe};
 use oncegate::journal::entry::{NO_ENTRY, begin_header, encode, encode_part};
@@ -115,6 +115,7 @@ impl Partition {
                 },
                 conflict,
                 clean_bytes_max: 100_000,
+                names: NameLengths::of("raw", "g/lab", "lab-result/1"),
                 keep_timestamp: true,
             },
             deriver: Deriver::new(Arc::new(recipe)),

@@ -2,33 +2,22 @@
 //! Must not be in here: the act itself, or its proof; they are the processor's.
 
 use super::desk::Desk;
-use crate::check::{CheckError, RouteFacts, check};
 use crate::cli::{Outcome, QuarantineAdmitArgs};
+use crate::commands::act::{Place, signature};
 use crate::gate::{Header, RawRecord, Reason, RecordTimestamp};
 use crate::identity::EventKey;
-use crate::kafka::config::member_id;
-use crate::processor::act::{Actor, Admission, prove_new};
-use crate::processor::instance::Instance;
-use crate::processor::restorer::RestorerThread;
-use crate::processor::transaction::TransactionLimits;
+use crate::processor::act::{Admission, prove_new};
+use crate::processor::restore::JobKind;
 use crate::quarantine::{Held, Selection};
-use crate::service::{join, route_of, witnesses};
-use crate::store::{RocksStores, StoreBudget};
-
-/// Longest name or reason, so that an entry stays a small record.
-const TEXT_BYTES_MAX: usize = 1000;
 
 /// Admits one held record.
 pub(super) fn admit(mut desk: Desk, args: &QuarantineAdmitArgs) -> Result<Outcome, String> {
-    for (name, text) in [("--by", &args.by), ("--because", &args.reason)] {
-        if text.trim().is_empty() || text.len() > TEXT_BYTES_MAX {
-            eprintln!("quarantine: {name} must be a text of at most {TEXT_BYTES_MAX} bytes");
-            return Ok(Outcome::Faulty);
-        }
-    }
+    let signature = match signature(&args.act) {
+        Ok(signature) => signature,
+        Err(outcome) => return Ok(outcome),
+    };
     let held = find(&mut desk, args)?;
     let (key, timestamp) = admissible(&held, &desk.label)?;
-    let facts = facts(&desk)?;
     let headers: Vec<Header<'_>> = (held.headers.iter())
         .map(|(name, value)| Header { name, value: value.as_deref() })
         .collect();
@@ -41,8 +30,22 @@ pub(super) fn admit(mut desk: Desk, args: &QuarantineAdmitArgs) -> Result<Outcom
         headers: &headers,
     };
     let item = held.item.unwrap_or(0);
-    let admission = Admission { record: &record, item, key, by: &args.by, reason: &args.reason };
-    let entry = act(&desk, args, &facts, &admission)?;
+    let admission = Admission { record: &record, item, key, signature };
+    let place = Place {
+        settings: &desk.settings,
+        route: &desk.route,
+        partition: held.id.partition,
+        timeout: desk.timeout(),
+    };
+    let patience_ms = desk.timeout().as_millis() as u64;
+    let position = place.act(&args.act, |actor, journal| {
+        let taken = actor.take_over(&JobKind::Takeover, patience_ms)?;
+        if let Some(position) = &taken.position {
+            prove_new(journal, &desk.route.journal, held.id.partition, position, key)?;
+        }
+        actor.admit(taken, &admission)
+    })?;
+    let entry = position.number;
     println!(
         "quarantine: {} ({}) admitted by journal entry {entry} of {}/{}",
         held.id,
@@ -99,54 +102,4 @@ fn admissible(held: &Held, label: &str) -> Result<(EventKey, RecordTimestamp), S
         }
     };
     Ok((key, timestamp))
-}
-
-/// What the cluster says of the route; only where `run` would start too.
-fn facts(desk: &Desk) -> Result<RouteFacts, String> {
-    let report =
-        check(&desk.settings, desk.timeout()).map_err(|error: CheckError| error.to_string())?;
-    if !report.is_sound() {
-        let findings: Vec<String> = report.findings.iter().map(ToString::to_string).collect();
-        return Err(format!("the configuration does not hold:\n{}", findings.join("\n")));
-    }
-    let facts = report.routes.into_iter().find(|facts| facts.name == desk.route.name);
-    facts.ok_or_else(|| "the cluster says nothing of the route".to_owned())
-}
-
-/// Joins, takes over, proves, writes, leaves. Gives the number of the entry.
-fn act(
-    desk: &Desk,
-    args: &QuarantineAdmitArgs,
-    facts: &RouteFacts,
-    admission: &Admission<'_>,
-) -> Result<u64, String> {
-    let words = |error: &dyn std::fmt::Display| error.to_string();
-    let state_dir = args.state_dir.as_deref().unwrap_or(&desk.settings.state_dir);
-    let wanted = desk.settings.instance.as_deref().filter(|_| args.state_dir.is_none());
-    let instance = Instance::take(state_dir, wanted).map_err(|error| {
-        format!("{error}. Stop the process that serves the partition first, or name an empty --state-dir")
-    })?;
-    let budget =
-        StoreBudget { memory_bytes: desk.settings.store_memory_bytes, ..StoreBudget::default() };
-    let stores = RocksStores::open(state_dir, budget).map_err(|error| words(&error))?;
-    let member = member_id(&desk.settings.group, &desk.route.name, instance.id(), 0);
-    let properties = &desk.settings.kafka;
-    let broker = join(properties, &desk.route, facts, &member)?;
-    let mut journal = witnesses(properties, &desk.route)?;
-    let route = route_of(&desk.settings.group, &desk.route, facts);
-    let takeovers =
-        RestorerThread::spawn(route.clone(), witnesses(properties, &desk.route)?, stores)
-            .map_err(|error| words(&error))?;
-    let limits = TransactionLimits { timeout_ms: u64::from(desk.route.transaction_timeout_ms) };
-    let mut actor = Actor::new(route, broker, takeovers, limits);
-    let partition = admission.record.partition;
-    let patience_ms = desk.timeout().as_millis() as u64;
-    let taken = actor.take_over(partition, patience_ms).map_err(|error| words(&error))?;
-    if let Some(position) = &taken.position {
-        let topic = &desk.route.journal;
-        prove_new(&mut journal, topic, partition, position, admission.key)
-            .map_err(|error| words(&error))?;
-    }
-    let position = actor.admit(taken, admission).map_err(|error| words(&error))?;
-    Ok(position.number)
 }

@@ -6,7 +6,7 @@ use crate::commands::{load, route_named};
 use crate::evidence::{Reading, Source};
 use crate::gate::RawRecord;
 use crate::kafka::KafkaLogs;
-use crate::quarantine::{Held, HeldId, NotHeld, Selection};
+use crate::quarantine::{Copies, Held, HeldId, NotHeld, Selection, Standings};
 use crate::settings::{RouteSettings, Settings};
 use std::time::Duration;
 
@@ -46,33 +46,71 @@ impl Desk {
         sink: &mut dyn FnMut(Held),
     ) -> Result<Vec<NotHeld>, String> {
         let topic = self.route.quarantine.clone();
-        let (mut observer, mut foreign) = (|_: &Reading<'_>| {}, Vec::new());
+        let mut foreign = Vec::new();
+        let range = |partition: i32, low: i64, stable: i64| selection.range(partition, low, stable);
+        self.read(&topic, &range, &mut |record| {
+            let id = HeldId { partition: record.partition, offset: record.offset };
+            if !selection.reaches(id) {
+                return;
+            }
+            match Held::read(record) {
+                Ok(held) if selection.holds(&held) => sink(held),
+                Ok(_) => {}
+                Err(error) => foreign.push(error),
+            }
+        })?;
+        Ok(foreign)
+    }
+
+    /// Which held records still wait, of one partition or of all. Reads the quarantine topic, again
+    /// where it holds redriven records, and the audit topic where it holds late ones.
+    pub fn standings(&mut self, only: Option<i32>) -> Result<Standings, String> {
+        let (quarantine, audit) = (self.route.quarantine.clone(), self.route.audit.clone());
+        let mut copies = Copies::new(&quarantine, &self.route.raw, &self.label);
+        let all = Selection { partition: only, ..Selection::default() };
+        // What oncegate did not write is told where records are listed.
+        self.each(&all, &mut |held| copies.mark(&held))?;
+        if copies.wants_named() {
+            self.each(&all, &mut |held| copies.named(&held))?;
+        }
+        let wanted = copies.late_partitions();
+        if !wanted.is_empty() {
+            let range = |partition: i32, low: i64, stable: i64| {
+                (if wanted.contains(&partition) { low } else { stable }, stable)
+            };
+            self.read(&audit, &range, &mut |record| {
+                if let Some(told) = record.payload {
+                    copies.admitted(told);
+                }
+            })?;
+        }
+        Ok(copies.finish())
+    }
+
+    /// Shows the records of a topic, partition by partition, in the part of `[low, end)` that
+    /// `range` gives, up to where the topic ended when the reading began.
+    fn read(
+        &mut self,
+        topic: &str,
+        range: &dyn Fn(i32, i64, i64) -> (i64, i64),
+        sink: &mut dyn FnMut(&RawRecord<'_>),
+    ) -> Result<(), String> {
+        let mut observer = |_: &Reading<'_>| {};
         let mut source = Source::new(&mut self.logs, self.timeout, &mut observer);
         let what = || format!("partitions of {topic}");
         let partitions =
-            source.ask(what, |logs| logs.partitions(&topic)).map_err(|error| error.to_string())?;
+            source.ask(what, |logs| logs.partitions(topic)).map_err(|error| error.to_string())?;
         for partition in 0..partitions {
             let what = || format!("begin and end of {topic}/{partition}");
             let bounds = source
-                .ask(what, |logs| logs.bounds(&topic, partition))
+                .ask(what, |logs| logs.bounds(topic, partition))
                 .map_err(|error| error.to_string())?;
-            let (from, until) = selection.range(partition, bounds.low, bounds.stable);
-            let mut take = |record: &RawRecord<'_>| {
-                let id = HeldId { partition: record.partition, offset: record.offset };
-                if !selection.reaches(id) {
-                    return;
-                }
-                match Held::read(record) {
-                    Ok(held) if selection.holds(&held) => sink(held),
-                    Ok(_) => {}
-                    Err(error) => foreign.push(error),
-                }
-            };
+            let (from, until) = range(partition, bounds.low, bounds.stable);
             let mut cursor =
-                source.open(&topic, partition, from, until).map_err(|error| error.to_string())?;
-            source.read_all(&mut cursor, &mut take).map_err(|error| error.to_string())?;
+                source.open(topic, partition, from, until).map_err(|error| error.to_string())?;
+            source.read_all(&mut cursor, sink).map_err(|error| error.to_string())?;
         }
-        Ok(foreign)
+        Ok(())
     }
 
     /// The value of the record at exactly this place, if it is still there.

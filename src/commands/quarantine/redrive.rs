@@ -5,7 +5,7 @@ use super::desk::{Desk, tell_foreign};
 use crate::cli::{Outcome, QuarantineRedriveArgs};
 use crate::gate::Header;
 use crate::kafka::{AppendRecord, Appender};
-use crate::quarantine::{RawAppend, Redriver};
+use crate::quarantine::{RawAppend, Redriver, Standing};
 
 /// Records in one transaction.
 const BATCH: usize = 1000;
@@ -17,9 +17,18 @@ pub(super) fn redrive(mut desk: Desk, args: &QuarantineRedriveArgs) -> Result<Ou
         eprintln!("quarantine: say which records (--id, --reason, --partition, ...), or --all");
         return Ok(Outcome::Faulty);
     }
+    // Who names a record means it, whatever became of it.
+    let standings = match selection.ids.is_empty() {
+        true => Some(desk.standings(selection.partition)?),
+        false => None,
+    };
     let mut redriver = Redriver::new(&desk.route.quarantine, &desk.label);
     let (mut appends, mut refused, mut events) = (Vec::new(), Vec::new(), 0u64);
     let foreign = desk.each(&selection, &mut |held| {
+        let standing = standings.as_ref().map_or(Standing::Current, |all| all.of(&held));
+        if standing != Standing::Current {
+            return;
+        }
         events += 1;
         match redriver.redrive(&held) {
             Ok(append) => appends.extend(append),

@@ -52,6 +52,8 @@ pub struct WalkBounds {
     pub topic: String,
     /// The raw topic.
     pub raw: String,
+    /// Whether an event is one item of its record.
+    pub itemized: bool,
     /// Partition.
     pub partition: i32,
     /// First offset of the output's log.
@@ -170,11 +172,10 @@ impl CleanWalk {
             partition: bounds.partition,
             offset: None,
             what: format!(
-                "raw {}/{}/{} (item {}) was let through ({}) and does not stand where it should",
+                "raw {}/{} was let through ({}) and does not stand where it should",
                 bounds.raw,
-                bounds.partition,
-                row.offset,
-                row.item,
+                SourcePosition { partition: bounds.partition, offset: row.offset, item: row.item }
+                    .shown(bounds.itemized),
                 row.kind.as_str()
             ),
         });
@@ -201,7 +202,8 @@ impl CleanWalk {
             what: format!(
                 "the journal lets nothing through here from raw {}/{}: the record was put in by \
                  hand, stands out of order, or its headers were changed",
-                bounds.raw, record.source
+                bounds.raw,
+                record.source.shown(bounds.itemized)
             ),
         });
     }
@@ -234,6 +236,7 @@ mod tests {
         let mut walk = CleanWalk::new(WalkBounds {
             topic: "clean".into(),
             raw: "raw".into(),
+            itemized: false,
             partition: 2,
             low,
             judged: 1_000,

@@ -18,7 +18,7 @@ pub use tally::{Sums, Tally};
 
 use super::clean::Claims;
 use super::cursor::{Cursor, EvidenceError, Source};
-use super::ends::Ends;
+use super::ends::{Ends, topic_id};
 use super::finding::{Finding, Findings};
 use super::journal_walk::JournalWalk;
 use super::quarantined::Quarantined;
@@ -75,10 +75,11 @@ pub fn reconcile(
         Some(range) => range.partition..range.partition + 1,
         None => 0..partitions,
     };
+    let journal_id = topic_id(source, &route.journal)?;
     let (mut reports, mut findings) = (Vec::new(), Findings::default());
     for partition in chosen {
         let ends = Ends::capture(source, route, partition)?;
-        let mut walks = Walks::open(source, route, options, partition, &ends)?;
+        let mut walks = Walks::open(source, route, options, partition, &ends, journal_id.clone())?;
         walks.run(source)?;
         let (report, found) = walks.finish(&ends);
         reports.push(report);
@@ -120,10 +121,12 @@ impl<'a> Walks<'a> {
         options: &'a ReconcileOptions,
         partition: i32,
         ends: &Ends,
+        journal_id: Option<String>,
     ) -> Result<Walks<'a>, EvidenceError> {
         let bounds = |topic: &str, ends: &super::OutputEnds| WalkBounds {
             topic: topic.to_owned(),
             raw: route.raw.clone(),
+            itemized: route.is_itemized(),
             partition,
             low: ends.low,
             judged: ends.judged,
@@ -134,6 +137,7 @@ impl<'a> Walks<'a> {
             findings: Findings::default(),
             tally: Tally::default(),
             journal: JournalWalk::new(route, partition, journal_low, Vec::new())
+                .held_against(&route.group, ends.committed.as_ref(), journal_id)
                 .cut_allowed(options.cut_allowed),
             clean: CleanWalk::new(bounds(&route.clean, &ends.clean)),
             quarantine: QuarantineWalk::new(bounds(&route.quarantine, &ends.quarantine)),
@@ -158,7 +162,7 @@ impl<'a> Walks<'a> {
             self.clean.advance(journal_done, self.clean_log.is_done(), &mut self.findings);
             let quarantine_done = self.quarantine_log.is_done();
             self.quarantine.advance(journal_done, quarantine_done, &mut self.findings);
-            self.raw.advance(&mut self.findings);
+            self.raw.advance();
             let wants = |hungry: bool, log: &Cursor| (hungry || journal_done) && !log.is_done();
             if wants(self.clean.is_hungry(), &self.clean_log) {
                 self.read_clean(source)?;
@@ -288,14 +292,16 @@ impl<'a> Walks<'a> {
         Ok(())
     }
 
-    fn finish(self, ends: &Ends) -> (PartitionReport, Findings) {
+    fn finish(mut self, ends: &Ends) -> (PartitionReport, Findings) {
         let report = PartitionReport {
             partition: self.partition,
             sums: self.tally.finish(),
-            raw: self.raw.finish(),
+            raw: self.raw.finish(&mut self.findings),
             clean: self.clean.finish(),
             quarantine: self.quarantine.finish(),
             committed: ends.committed.as_ref().map(|committed| committed.offset),
+            covered_to: self.journal.covered_to(),
+            raw_start: ends.raw.low,
             raw_stable: ends.raw.stable,
             raw_end: ends.raw.high,
         };

@@ -175,7 +175,8 @@ impl QuarantineWalk {
             offset: Some(place),
             what: format!(
                 "the journal quarantines nothing more here, but this record names raw {}/{}",
-                bounds.raw, record.source
+                bounds.raw,
+                record.source.shown(record.itemized)
             ),
         });
     }
@@ -215,6 +216,7 @@ mod tests {
         let mut walk = QuarantineWalk::new(WalkBounds {
             topic: "quarantine".into(),
             raw: "raw".into(),
+            itemized: false,
             partition: 0,
             low,
             judged: 1_000,
@@ -222,7 +224,8 @@ mod tests {
         entries.iter().for_each(|entry| walk.due(entry.clone()));
         for (place, (offset, reason)) in (low..).zip(records) {
             let source = SourcePosition { partition: 0, offset: *offset, item: 0 };
-            walk.see(place, Quarantined { source, reason: (*reason).into(), key: None });
+            let reason = (*reason).into();
+            walk.see(place, Quarantined { source, itemized: false, reason, key: None });
         }
         let mut findings = Findings::default();
         walk.advance(true, true, &mut findings);

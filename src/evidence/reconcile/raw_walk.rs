@@ -2,7 +2,7 @@
 //! Must not be in here: where records come from.
 
 use crate::evidence::finding::{Finding, Findings};
-use crate::evidence::journal_walk::ReadEntry;
+use crate::evidence::journal_walk::{ReadEntry, is_adoption};
 use crate::journal::entry::counts_of;
 use serde::Serialize;
 use std::collections::VecDeque;
@@ -16,7 +16,8 @@ pub struct Recount {
     pub events: u64,
     /// No longer in the raw topic.
     pub no_longer_retained: u64,
-    /// Of ranges that cannot be counted one by one: decided after they had been skipped.
+    /// Of ranges that cannot be counted one by one: decided after they had been skipped, or before
+    /// a person adopted the partition, when the raw log may have been another.
     pub not_recounted: u64,
 }
 
@@ -28,6 +29,8 @@ struct RawRange {
     to: i64,
     records: u64,
     events: u64,
+    /// It lies before the first entry: no record may stand there.
+    uncovered: bool,
 }
 
 /// The recount of one partition.
@@ -41,6 +44,10 @@ pub struct RawWalk {
     seen: VecDeque<(i64, u64)>,
     /// Everything below was seen.
     seen_to: i64,
+    /// What lies below was read before a person adopted the partition, and is not read again.
+    blind_below: i64,
+    /// What is wrong, unless an adoption follows.
+    differences: Findings,
     recount: Recount,
 }
 
@@ -54,12 +61,17 @@ impl RawWalk {
             ranges: VecDeque::new(),
             seen: VecDeque::new(),
             seen_to: low,
+            blind_below: i64::MIN,
+            differences: Findings::default(),
             recount: Recount::default(),
         }
     }
 
     /// An entry of the range that is asked for.
     pub fn due(&mut self, read: &ReadEntry) {
+        if is_adoption(&read.entry) {
+            self.adopted();
+        }
         let header = &read.entry.header;
         let counts = counts_of(header.counts.as_ref());
         let replayed = counts_of(header.replay_counts.as_ref());
@@ -72,19 +84,57 @@ impl RawWalk {
             None if replayed.records > 0 => header.to,
             None => header.from,
         };
+        if read.entry.number == 1 {
+            self.due_before(header);
+        }
         let range = RawRange {
             number: read.entry.number,
             from: header.from.max(decided),
             to: header.to,
             records: counts.records,
             events: counts.events(),
+            uncovered: false,
         };
-        if range.from >= range.to || header.skipped.iter().any(touches) {
+        if range.from < self.blind_below
+            || range.from >= range.to
+            || header.skipped.iter().any(touches)
+        {
             self.recount.not_recounted += counts.records;
         } else if range.from < self.low {
             self.recount.no_longer_retained += counts.records;
         } else {
             self.ranges.push_back(range);
+        }
+    }
+
+    /// What was compared, and what waits to be, may have been of another log.
+    fn adopted(&mut self) {
+        self.differences = Findings::default();
+        let waiting: u64 = self.ranges.drain(..).map(|range| range.records).sum();
+        self.recount.not_recounted += waiting + std::mem::take(&mut self.recount.recounted);
+        self.recount.events = 0;
+        self.seen.clear();
+        self.blind_below = self.seen_to;
+    }
+
+    /// What the log still holds below the first entry, and that no range says was skipped.
+    fn due_before(&mut self, header: &crate::journal::pb::EntryHeader) {
+        let mut from = self.low;
+        let end = crate::journal::pb::OffsetRange { from: header.from, to: header.from };
+        for skipped in header.skipped.iter().chain([&end]) {
+            let to = skipped.from.min(header.from);
+            if from < to {
+                let (records, events) = (0, 0);
+                self.ranges.push_back(RawRange {
+                    number: 1,
+                    from,
+                    to,
+                    records,
+                    events,
+                    uncovered: true,
+                });
+            }
+            from = from.max(skipped.to);
         }
     }
 
@@ -109,7 +159,7 @@ impl RawWalk {
     }
 
     /// Compares the ranges that were seen whole.
-    pub fn advance(&mut self, findings: &mut Findings) {
+    pub fn advance(&mut self) {
         while let Some(range) = self.ranges.pop_front_if(|range| range.to <= self.seen_to) {
             let (mut records, mut events) = (0, 0);
             while let Some((offset, of_record)) =
@@ -125,7 +175,21 @@ impl RawWalk {
             if (records, events) == (range.records, range.events) {
                 continue;
             }
-            findings.add("raw", || Finding {
+            if range.uncovered {
+                self.differences.add("uncovered", || Finding {
+                    kind: "uncovered",
+                    topic: self.topic.clone(),
+                    partition: self.partition,
+                    offset: Some(range.from),
+                    what: format!(
+                        "raw offsets [{}, {}) hold {records} records and lie before the first \
+                         entry: they were never decided",
+                        range.from, range.to
+                    ),
+                });
+                continue;
+            }
+            self.differences.add("raw", || Finding {
                 kind: "raw",
                 topic: self.topic.clone(),
                 partition: self.partition,
@@ -140,7 +204,8 @@ impl RawWalk {
     }
 
     /// The outcome; ranges that still wait could not be counted.
-    pub fn finish(mut self) -> Recount {
+    pub fn finish(mut self, findings: &mut Findings) -> Recount {
+        findings.merge(self.differences);
         let waiting: u64 = self.ranges.iter().map(|range| range.records).sum();
         self.recount.not_recounted += waiting;
         self.recount
@@ -180,8 +245,48 @@ mod tests {
             walk.see(offset, 1);
         }
         walk.passed(20);
-        walk.advance(&mut findings);
-        assert_eq!(walk.finish().recounted, 4);
+        walk.advance();
+        assert_eq!(walk.finish(&mut findings).recounted, 4);
+        assert_eq!((findings.count("raw"), findings.named[0].offset), (1, Some(10)));
+    }
+
+    #[test]
+    fn what_lies_before_the_first_entry_is_uncovered_or_skipped() {
+        for (low, skipped, found) in [(2, None, 1), (8, None, 0), (2, Some((0, 8)), 0)] {
+            let mut first = entry(1, (10, 12), 1, 10);
+            let skip = |(from, to)| crate::journal::pb::OffsetRange { from, to };
+            first.entry.header.skipped = skipped.map(skip).into_iter().collect();
+            let (mut walk, mut findings) =
+                (RawWalk::new("raw".into(), 0, low), Findings::default());
+            walk.due(&first);
+            for offset in [3, 5, 11].into_iter().filter(|offset| *offset >= low) {
+                walk.see(offset, 1);
+            }
+            walk.passed(12);
+            walk.advance();
+            walk.finish(&mut findings);
+            assert_eq!(findings.count("uncovered"), found, "{findings}");
+            assert_eq!(findings.count("raw"), 0, "{findings}");
+        }
+    }
+
+    #[test]
+    fn what_was_counted_before_an_adoption_was_of_another_log() {
+        let mut walk = RawWalk::new("raw".into(), 0, 0);
+        walk.due(&entry(1, (0, 10), 3, 0));
+        walk.see(1, 1);
+        walk.passed(10);
+        walk.advance();
+        let mut adoption = entry(2, (10, 10), 0, 10);
+        adoption.entry.header.kind = pb::EntryKind::Adopt.into();
+        walk.due(&adoption);
+        walk.due(&entry(3, (10, 12), 2, 10));
+        walk.see(10, 1);
+        walk.passed(12);
+        walk.advance();
+        let mut findings = Findings::default();
+        let recount = walk.finish(&mut findings);
+        assert_eq!((recount.recounted, recount.not_recounted), (1, 1));
         assert_eq!((findings.count("raw"), findings.named[0].offset), (1, Some(10)));
     }
 
@@ -196,12 +301,12 @@ mod tests {
             walk.see(offset, 1);
         }
         walk.passed(17);
-        walk.advance(&mut findings);
+        walk.advance();
         assert!(!walk.is_hungry());
         // What was read beyond the ranges that were known is not lost.
         walk.due(&entry(3, (15, 17), 1, 15));
-        walk.advance(&mut findings);
-        let recount = walk.finish();
+        walk.advance();
+        let recount = walk.finish(&mut findings);
         assert_eq!((recount.recounted, recount.no_longer_retained), (3, 3));
         assert!(findings.is_empty(), "{findings}");
     }

@@ -26,6 +26,10 @@ pub struct PartitionReport {
     pub quarantine: OutputCounts,
     /// The committed source offset.
     pub committed: Option<i64>,
+    /// One past the highest raw offset that the entries cover.
+    pub covered_to: Option<i64>,
+    /// The raw log's start.
+    pub raw_start: i64,
     /// Below it every raw transaction has ended.
     pub raw_stable: i64,
     /// The raw log's end.
@@ -33,9 +37,11 @@ pub struct PartitionReport {
 }
 
 impl PartitionReport {
-    /// Offsets, markers among them, that are not decided yet.
+    /// Offsets, markers among them, that are not decided yet: from where the group stands, or
+    /// from where the journal ends, if that is less.
     pub fn lag(&self) -> Option<i64> {
-        self.committed.map(|committed| (self.raw_end - committed).max(0))
+        let decided = self.covered_to.unwrap_or(self.raw_start);
+        self.committed.map(|committed| (self.raw_end - committed.min(decided)).max(0))
     }
 }
 
@@ -166,6 +172,21 @@ impl ReconcileReport {
     }
 }
 
+/// What became of the events, so that it adds up: what a person let through was quarantined
+/// before.
+fn sum_line(decided: &Counts) -> String {
+    let admitted = match decided.admitted {
+        0 => String::new(),
+        admitted => format!(" ({admitted} admitted of those)"),
+    };
+    format!(
+        "{} let through, {} absorbed, {} quarantined{admitted}",
+        decided.first + decided.correction,
+        decided.absorbed(),
+        decided.quarantined_total(),
+    )
+}
+
 fn span(offsets: Option<(i64, i64)>) -> String {
     offsets.map_or(String::new(), |(from, to)| format!("[{from}, {to})"))
 }
@@ -195,14 +216,41 @@ impl fmt::Display for ReconcileReport {
         let wrong: u64 = self.findings.counts.values().sum();
         writeln!(
             f,
-            "reconcile: route {}: {} records with {} events: {} let through, {} absorbed, {} \
-             quarantined; {wrong} wrong",
+            "reconcile: route {}: {} records with {} events: {}; {wrong} wrong",
             self.route,
             decided.records,
             decided.events(),
-            decided.let_through(),
-            decided.absorbed(),
-            decided.quarantined_total(),
+            sum_line(&decided),
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_line_adds_up_with_admitted_events() {
+        let quarantined = [("late".into(), 10)].into();
+        let decided =
+            Counts { records: 16, first: 6, admitted: 2, quarantined, ..Counts::default() };
+        assert_eq!(decided.events(), 16);
+        let line = sum_line(&decided);
+        assert_eq!(line, "6 let through, 0 absorbed, 10 quarantined (2 admitted of those)");
+    }
+
+    #[test]
+    fn the_lag_begins_where_the_journal_ends() {
+        let report = |committed, covered_to| PartitionReport {
+            committed,
+            covered_to,
+            raw_start: 5,
+            raw_end: 100,
+            ..PartitionReport::default()
+        };
+        assert_eq!(report(Some(90), Some(40)).lag(), Some(60));
+        assert_eq!(report(Some(30), Some(40)).lag(), Some(70));
+        assert_eq!(report(Some(90), None).lag(), Some(95));
+        assert_eq!(report(None, None).lag(), None);
     }
 }

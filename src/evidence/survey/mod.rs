@@ -67,6 +67,7 @@ pub fn survey(
     Ok(SurveyReport {
         topic: topic.to_owned(),
         recipe: format!("{}/{}", recipe.name(), recipe.version()),
+        itemized: recipe.granularity() == crate::identity::Granularity::Items,
         has_event_time: recipe.event_time_field().is_some(),
         partitions: intakes,
         repeats,

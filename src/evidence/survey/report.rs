@@ -19,6 +19,9 @@ pub struct SurveyReport {
     pub recipe: String,
     /// Whether the recipe has an event time, without which there is no window.
     pub has_event_time: bool,
+    /// Whether an event is one item of its record.
+    #[serde(skip)]
+    pub itemized: bool,
     /// By partition.
     pub partitions: Vec<PartitionIntake>,
     /// Deliveries of the same events.
@@ -125,6 +128,7 @@ impl SurveyReport {
             repeats.on_two_partitions
         )?;
         for (one, other) in &repeats.two_partitions {
+            let (one, other) = (one.shown(self.itemized), other.shown(self.itemized));
             writeln!(f, "two-partitions: {0}/{one} and {0}/{other}", self.topic)?;
         }
         Ok(())

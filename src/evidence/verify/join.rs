@@ -53,6 +53,8 @@ struct Places {
     row: Option<(Kind, u64, i64)>,
     clean: u64,
     clean_first: Option<i64>,
+    /// Why it was let through, and by which act: as the journal says, and as clean says.
+    said: [Option<(Kind, u64)>; 2],
 }
 
 /// Where an event was let through first.
@@ -124,10 +126,12 @@ impl<'a> Join<'a> {
         match row.witness {
             Witness::Journal { kind, rank } => {
                 self.places.rows += 1;
+                self.places.said[0].get_or_insert((kind, row.entry));
                 self.places.row.get_or_insert((kind, rank, row.place));
                 self.check_based(row, kind);
             }
-            Witness::Clean => {
+            Witness::Clean { kind } => {
+                self.places.said[1].get_or_insert((kind, row.entry));
                 self.places.clean += 1;
                 self.places.clean_first.get_or_insert(row.place);
                 self.check_twice(row);
@@ -158,9 +162,10 @@ impl<'a> Join<'a> {
         }
         if let Some(before) = self.based.filter(|at| at.partition == row.source.partition) {
             let what = format!(
-                "an entry lets raw {}/{} through, whose key {} was let through as raw {}/{before} \
-                 already",
-                self.route.raw, row.source, row.key, self.route.raw
+                "an entry lets raw {} through, whose key {} was let through as raw {} already",
+                self.route.place(row.source),
+                row.key,
+                self.route.place(before)
             );
             let place = (row.source.partition, row.place);
             self.finding("twice-in-journal", &self.route.journal, place, what);
@@ -171,8 +176,10 @@ impl<'a> Join<'a> {
     fn check_twice(&mut self, row: &Row) {
         if let Some(before) = self.clean_before {
             let what = format!(
-                "key {} stands twice: at offset {before} and at offset {}, from raw {}/{}",
-                row.key, row.place, self.route.raw, row.source
+                "key {} stands twice: at offset {before} and at offset {}, from raw {}",
+                row.key,
+                row.place,
+                self.route.place(row.source)
             );
             let place = (row.source.partition, row.place.max(before));
             self.finding("twice", &self.route.clean, place, what);
@@ -188,6 +195,7 @@ impl<'a> Join<'a> {
         partition.let_through += places.rows;
         if places.row.is_some() {
             self.check_home(key, source, places.clean_first);
+            self.check_kind(source, &places);
         }
         let partition = &mut self.partitions[number];
         match (places.row, places.clean_first) {
@@ -212,6 +220,26 @@ impl<'a> Join<'a> {
         }
     }
 
+    /// Only a correction says that it corrects, and only an admitted event that it was admitted.
+    fn check_kind(&mut self, source: SourcePosition, places: &Places) {
+        let ([Some(journal), Some(by_headers)], Some(clean)) = (places.said, places.clean_first)
+        else {
+            return;
+        };
+        if journal != by_headers {
+            let of = |(kind, entry): (Kind, u64)| match kind {
+                Kind::Admitted => format!("admitted by entry {entry}"),
+                kind => kind.as_str().to_owned(),
+            };
+            let what = format!(
+                "its headers `oncegate-corrects` and `oncegate-admitted` say: {}; the journal: {}",
+                of(by_headers),
+                of(journal)
+            );
+            self.finding("other-verdict", &self.route.clean, (source.partition, clean), what);
+        }
+    }
+
     /// An event is let through on one partition only.
     fn check_home(&mut self, key: EventKey, source: SourcePosition, clean: Option<i64>) {
         let Some(home) = &self.home else {
@@ -224,10 +252,12 @@ impl<'a> Join<'a> {
         self.on_two = true;
         let place = |source: SourcePosition, clean: Option<i64>| match clean {
             Some(offset) => format!(
-                "raw {}/{source} (clean {}/{}/{offset})",
-                self.route.raw, self.route.clean, source.partition
+                "raw {} (clean {}/{}/{offset})",
+                self.route.place(source),
+                self.route.clean,
+                source.partition
             ),
-            None => format!("raw {}/{source}", self.route.raw),
+            None => format!("raw {}", self.route.place(source)),
         };
         let what = format!(
             "{} and {} are one event (key {key}) on two partitions. Its producers sent it to \
@@ -256,9 +286,9 @@ impl<'a> Join<'a> {
         }
         partition.without_entry += 1;
         let what = format!(
-            "no entry of the journal lets raw {}/{source} through with key {key} and this \
-             content: the record was put in by hand, or its headers were changed",
-            self.route.raw
+            "no entry of the journal lets raw {} through with key {key} and this content: the \
+             record was put in by hand, or its headers were changed",
+            self.route.place(source)
         );
         self.finding("without-entry", &self.route.clean, (source.partition, clean), what);
     }
@@ -284,9 +314,9 @@ impl<'a> Join<'a> {
                 partition: source.partition,
                 offset: None,
                 what: format!(
-                    "raw {}/{source} was let through ({}) and has no clean record, though the \
-                     log begins at offset {low}",
-                    route.raw,
+                    "raw {} was let through ({}) and has no clean record, though the log begins \
+                     at offset {low}",
+                    route.place(source),
                     kind.as_str()
                 ),
             });

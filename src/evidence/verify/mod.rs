@@ -15,14 +15,14 @@ pub use row::{ROW_BYTES, Row, Witness};
 
 use super::clean::{Claims, CleanFault, Recheck};
 use super::cursor::{EvidenceError, Source};
-use super::ends::Ends;
+use super::ends::{Ends, topic_id};
 use super::finding::{Finding, Findings};
 use super::journal_walk::JournalWalk;
 use super::route::RouteUnderProof;
-use super::rows::let_through;
+use super::rows::{Kind, let_through};
 use super::sorter::Sorter;
 use crate::gate::RawRecord;
-use crate::journal::{ChainHead, OffsetMetadata};
+use crate::journal::ChainHead;
 use std::path::PathBuf;
 
 /// Partition, clean offset, rank.
@@ -61,6 +61,7 @@ pub fn verify(
         recheck: Recheck::new(route),
         rows: Sorter::new(&options.temp_dir),
         findings: Findings::default(),
+        journal_id: topic_id(source, &route.journal)?,
     };
     let beyond = options.heads.iter().find(|(partition, _)| *partition >= partitions);
     if let Some((partition, _)) = beyond {
@@ -95,6 +96,7 @@ struct Collecting<'a> {
     recheck: Recheck,
     rows: Sorter<ROW_BYTES>,
     findings: Findings,
+    journal_id: Option<String>,
 }
 
 impl Collecting<'_> {
@@ -111,6 +113,7 @@ impl Collecting<'_> {
             |(number, head): &(i32, ChainHead)| (*number == partition).then_some(*head);
         let noted = self.options.heads.iter().filter_map(of_partition).collect();
         let mut walk = JournalWalk::new(self.route, partition, low, noted)
+            .held_against(&self.route.group, ends.committed.as_ref(), self.journal_id.clone())
             .cut_allowed(self.options.cut_allowed);
         let mut cursor = source.open(&self.route.journal, partition, low, until)?;
         let (mut rank, mut begins_at, mut failed) = (0, None, None);
@@ -129,6 +132,10 @@ impl Collecting<'_> {
                         },
                         witness: Witness::Journal { kind: event.kind, rank },
                         place: read.offset,
+                        entry: match event.kind {
+                            Kind::Admitted => read.entry.number,
+                            _ => 0,
+                        },
                     };
                     rank += 1;
                     failed = self.rows.push(row.to_bytes()).err().or(failed.take());
@@ -148,37 +155,7 @@ impl Collecting<'_> {
             decided_to: last.map_or(0, |last| last.to),
             ..PartitionReport::default()
         };
-        self.check_committed(ends, partition, head);
         Ok((report, walk.is_cut().then_some(begins_at.unwrap_or(i64::MAX))))
-    }
-
-    /// The committed offset names an entry: it must be in the journal.
-    fn check_committed(&mut self, ends: &Ends, partition: i32, head: Option<ChainHead>) {
-        let Some(committed) = &ends.committed else { return };
-        let Ok(metadata) = committed.metadata.parse::<OffsetMetadata>() else { return };
-        let head = head.unwrap_or(ChainHead::EMPTY);
-        let lost = metadata.entry_number > head.number;
-        let other = metadata.entry_number == head.number && !metadata.names(&head);
-        if lost || other {
-            let what = format!(
-                "the committed offset {} of group {} names entry {}, {}",
-                committed.offset,
-                self.route.group,
-                metadata.entry_number,
-                match lost {
-                    true => format!("the journal ends at entry {}", head.number),
-                    false => "whose hash in the journal is another".to_owned(),
-                }
-            );
-            let topic = self.route.journal.clone();
-            self.findings.add("journal-tail", || Finding {
-                kind: "journal-tail",
-                topic,
-                partition,
-                offset: None,
-                what,
-            });
-        }
     }
 
     /// Reads a clean partition.
@@ -217,8 +194,9 @@ impl Collecting<'_> {
             key: claims.key,
             digest: claims.digest,
             source: claims.source,
-            witness: Witness::Clean,
+            witness: Witness::Clean { kind: claims.kind },
             place: record.offset,
+            entry: claims.entry,
         })
     }
 

@@ -6,7 +6,7 @@ use crate::evidence::source_header::SourcePosition;
 use crate::identity::{ContentDigest, EventKey};
 
 /// Bytes of a row.
-pub const ROW_BYTES: usize = 81;
+pub const ROW_BYTES: usize = 89;
 
 /// Who says it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,10 @@ pub enum Witness {
         rank: u64,
     },
     /// A record of the clean topic.
-    Clean,
+    Clean {
+        /// Why it was let through, by its headers.
+        kind: Kind,
+    },
 }
 
 /// One event as a witness tells it.
@@ -35,6 +38,8 @@ pub struct Row {
     pub witness: Witness,
     /// Offset in the journal or clean partition of the same number.
     pub place: i64,
+    /// Of an admitted event the number of the entry; 0 of others.
+    pub entry: u64,
 }
 
 impl Row {
@@ -44,7 +49,9 @@ impl Row {
             Witness::Journal { kind: Kind::First, rank } => (0, rank),
             Witness::Journal { kind: Kind::Correction, rank } => (1, rank),
             Witness::Journal { kind: Kind::Admitted, rank } => (2, rank),
-            Witness::Clean => (3, 0),
+            Witness::Clean { kind: Kind::First } => (3, 0),
+            Witness::Clean { kind: Kind::Correction } => (4, 0),
+            Witness::Clean { kind: Kind::Admitted } => (5, 0),
         };
         let mut bytes = [0; ROW_BYTES];
         let mut at = 0;
@@ -60,6 +67,7 @@ impl Row {
         put(&[what]);
         put(&self.place.to_be_bytes());
         put(&rank.to_be_bytes());
+        put(&self.entry.to_be_bytes());
         bytes
     }
 
@@ -70,7 +78,9 @@ impl Row {
             0 => Witness::Journal { kind: Kind::First, rank },
             1 => Witness::Journal { kind: Kind::Correction, rank },
             2 => Witness::Journal { kind: Kind::Admitted, rank },
-            _ => Witness::Clean,
+            3 => Witness::Clean { kind: Kind::First },
+            4 => Witness::Clean { kind: Kind::Correction },
+            _ => Witness::Clean { kind: Kind::Admitted },
         };
         Row {
             key: EventKey::new(part(bytes, 0)),
@@ -82,6 +92,7 @@ impl Row {
             },
             witness,
             place: i64::from_be_bytes(part(bytes, 65)),
+            entry: u64::from_be_bytes(part(bytes, 81)),
         }
     }
 }
@@ -106,8 +117,9 @@ mod tests {
             source,
             witness,
             place,
+            entry: 1 << 42,
         };
-        let clean = row(Witness::Clean, 5);
+        let clean = row(Witness::Clean { kind: Kind::Admitted }, 5);
         let kinds = [Kind::First, Kind::Correction, Kind::Admitted];
         for kind in kinds {
             let journal = row(Witness::Journal { kind, rank: 1 << 33 }, 1 << 41);

@@ -15,6 +15,7 @@ fn row(key: u8, digest: u8, at: (i32, i64), witness: Witness, place: i64) -> Row
         source: SourcePosition { partition: at.0, offset: at.1, item: 0 },
         witness,
         place,
+        entry: 0,
     }
 }
 
@@ -23,7 +24,7 @@ fn first(key: u8, at: (i32, i64), rank: u64) -> Row {
 }
 
 fn clean(key: u8, at: (i32, i64), place: i64) -> Row {
-    row(key, 1, at, Witness::Clean, place)
+    row(key, 1, at, Witness::Clean { kind: Kind::First }, place)
 }
 
 /// Joins rows over two partitions; the clean log begins at `low`.
@@ -54,11 +55,25 @@ fn rows_that_go_together_are_no_finding() {
         clean(2, (1, 3), 0),
         // A correction: the same key with other content.
         row(1, 2, (0, 9), correction, 1_001),
-        row(1, 2, (0, 9), Witness::Clean, 7),
+        row(1, 2, (0, 9), Witness::Clean { kind: Kind::Correction }, 7),
     ];
     let (matched, findings) = join(0, &rows);
     assert!(findings.is_empty(), "{findings}");
     assert_eq!((matched[0].in_clean, matched[1].in_clean), (2, 1));
+}
+
+#[test]
+fn headers_of_corrections_and_admitted_events_are_held_against_the_journal() {
+    let journal =
+        |kind, entry| Row { entry, ..row(1, 1, (0, 3), Witness::Journal { kind, rank: 0 }, 1_000) };
+    let clean = |kind, entry| Row { entry, ..row(1, 1, (0, 3), Witness::Clean { kind }, 4) };
+    let kinds = [(Kind::First, 0), (Kind::Correction, 0), (Kind::Admitted, 7), (Kind::Admitted, 8)];
+    for said in kinds {
+        for marked in kinds {
+            let (_, findings) = join(0, &[journal(said.0, said.1), clean(marked.0, marked.1)]);
+            assert_eq!(findings.count("other-verdict"), u64::from(said != marked), "{findings}");
+        }
+    }
 }
 
 #[test]

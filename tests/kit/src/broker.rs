@@ -37,11 +37,14 @@ pub struct BrokerOptions {
     pub properties: Vec<(String, String)>,
     /// The test kills or freezes brokers: a local JVM cluster of its own, whatever else is there.
     pub faults: bool,
+    /// Ports of proxies, one a node: each node listens a second time, and names its proxy to
+    /// clients that come that way. With [`BrokerOptions::faults`] only.
+    pub proxies: Vec<u16>,
 }
 
 impl Default for BrokerOptions {
     fn default() -> BrokerOptions {
-        BrokerOptions { brokers: 1, properties: Vec::new(), faults: false }
+        BrokerOptions { brokers: 1, properties: Vec::new(), faults: false, proxies: Vec::new() }
     }
 }
 

@@ -78,6 +78,22 @@ impl PlainProducer {
         drain(&self.producer, topic)?;
         self.producer.context().by_partition(sent)
     }
+
+    /// Sends records and does not wait for them; see [`PlainProducer::finish`].
+    pub fn enqueue(&self, topic: &str, sent: &[Sent], timestamps: Timestamps) -> Result<()> {
+        send_all(&self.producer, topic, sent, timestamps)
+    }
+
+    /// Waits until all that was enqueued is acknowledged.
+    pub fn finish(&self, topic: &str) -> Result<()> {
+        drain(&self.producer, topic)?;
+        match &self.producer.context().lock().first_failure {
+            Some(failure) => {
+                Err(KitError::new(format!("a record could not be produced: {failure}")))
+            }
+            None => Ok(()),
+        }
+    }
 }
 
 /// Produces all records in transactions; returns where the committed ones stand.

@@ -173,6 +173,16 @@ fn read_to(
     Ok(())
 }
 
+/// All partitions of a topic, to be read from the first record on.
+pub(crate) fn partitions_from_start(topic: &str, partitions: i32) -> Result<TopicPartitionList> {
+    let mut list = TopicPartitionList::new();
+    for partition in 0..partitions {
+        list.add_partition_offset(topic, partition, Offset::Beginning)
+            .doing(|| format!("cannot read {topic}/{partition}"))?;
+    }
+    Ok(list)
+}
+
 /// The next offset of each partition; it passes commit markers, which no message shows.
 fn positions(consumer: &BaseConsumer, topic: &str) -> Result<Vec<i64>> {
     let list = consumer.position().doing(|| format!("cannot tell the position in {topic}"))?;
@@ -223,7 +233,8 @@ fn count_partitions(consumer: &BaseConsumer, topic: &str) -> Result<usize> {
     }
 }
 
-fn new_consumer(bootstrap: &str, group: &str, isolation: &str) -> Result<BaseConsumer> {
+/// A consumer that reads on from where it is told to.
+pub(crate) fn new_consumer(bootstrap: &str, group: &str, isolation: &str) -> Result<BaseConsumer> {
     ClientConfig::new()
         .set("bootstrap.servers", bootstrap)
         .set("group.id", group)

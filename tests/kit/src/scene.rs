@@ -43,6 +43,9 @@ pub struct SceneOptions {
     pub store_memory: String,
     /// Further lines of the route's table.
     pub route_lines: String,
+    /// What the configuration names as `bootstrap.servers`, where the gate is to reach the
+    /// cluster another way than the tests.
+    pub bootstrap: Option<String>,
 }
 
 impl Default for SceneOptions {
@@ -59,6 +62,7 @@ impl Default for SceneOptions {
             recipe: None,
             store_memory: "64MiB".to_owned(),
             route_lines: String::new(),
+            bootstrap: None,
         }
     }
 }
@@ -196,7 +200,7 @@ transaction = "{transaction}ms"
 "#,
             name = self.name,
             recipes = recipes.display(),
-            bootstrap = self.bootstrap,
+            bootstrap = options.bootstrap.as_deref().unwrap_or(&self.bootstrap),
             raw = self.raw(),
             clean = self.clean(),
             recipe = options.recipe.as_deref().unwrap_or(options.kind.recipe()),
@@ -232,6 +236,11 @@ transaction = "{transaction}ms"
 
     /// The same with another configuration of the scene.
     pub fn start_with(&self, process: &str, config: &str) -> Result<Process> {
+        Process::start(&self.process_options(process, config))
+    }
+
+    /// How a process of the gate is started, for who starts it otherwise.
+    pub fn process_options(&self, process: &str, config: &str) -> ProcessOptions {
         let arguments: Vec<PathBuf> = vec![
             "run".into(),
             "--config".into(),
@@ -245,7 +254,7 @@ transaction = "{transaction}ms"
         let mut options =
             ProcessOptions::new(arguments, log).variable("RUST_LOG", "info,oncegate=debug");
         options.binary = Some(self.binary.clone());
-        Process::start(&options)
+        options
     }
 
     /// What the process has logged.

@@ -1,15 +1,21 @@
 //! Creates, deletes, cuts and describes topics, and sets a group's offsets. Reads and writes no
-//! records; the one call that the safe client lacks is in `topic_id`.
+//! records; the calls that the safe client lacks are in `topic_id` and `access`.
 
+mod access;
 mod topic_id;
 
 use std::time::Duration;
 
 use futures::executor::block_on;
-use rdkafka::admin::{AdminClient, AdminOptions, NewPartitions, NewTopic, TopicReplication};
+use rdkafka::admin::{
+    AdminClient, AdminOptions, AlterConfig, NewPartitions, NewTopic, ResourceSpecifier,
+    TopicReplication,
+};
 use rdkafka::client::DefaultClientContext;
 use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer};
 use rdkafka::{ClientConfig, Offset, TopicPartitionList};
+
+pub use access::Operation;
 
 use crate::error::{Doing, KitError, Result};
 use crate::wait::wait_for;
@@ -143,6 +149,19 @@ impl Admin {
         each_named(answers, "delete group")
     }
 
+    /// Sets the properties of a topic; those not named go back to the cluster's defaults.
+    pub fn set_config(&self, topic: &str, properties: &[(&str, &str)]) -> Result<()> {
+        let change = AlterConfig::new(ResourceSpecifier::Topic(topic));
+        let change =
+            properties.iter().fold(change, |change, (name, value)| change.set(name, value));
+        let what = || format!("cannot set properties of {topic}");
+        let answers = block_on(self.client.alter_configs([&change], &options())).doing(what)?;
+        match answers.into_iter().next() {
+            Some(Ok(_)) => Ok(()),
+            other => Err(KitError::new(format!("{}: {other:?}", what()))),
+        }
+    }
+
     /// Sets the offsets of a group that has no members; the broker refuses it for one that has.
     pub fn set_group_offsets(&self, group: &str, offsets: &[GroupOffset]) -> Result<()> {
         let what = || format!("cannot set the offsets of group {group} (it must have no members)");
@@ -169,6 +188,12 @@ impl Admin {
         topic_id::describe(self.client.inner().native_ptr(), topic, REQUEST_TIMEOUT)
     }
 
+    /// Lets every client do these things to a topic, on a broker that is asked for an authorizer
+    /// and allows what no rule speaks of. After the first rule of a topic all else is forbidden.
+    pub fn allow(&self, topic: &str, operations: &[Operation]) -> Result<()> {
+        access::allow(self.client.inner().native_ptr(), topic, operations, REQUEST_TIMEOUT)
+    }
+
     /// The node that leads a partition, for faults.
     pub fn leader(&self, topic: &str, partition: i32) -> Result<usize> {
         let what = format!("{topic}/{partition} has a leader");
@@ -180,6 +205,19 @@ impl Admin {
                 seen => Err(format!("{seen:?}")),
             }
         })
+    }
+
+    /// How many partitions of a topic lack a leader or a replica in sync.
+    pub fn out_of_sync(&self, topic: &str) -> Result<usize> {
+        let metadata = self
+            .consumer
+            .fetch_metadata(Some(topic), REQUEST_TIMEOUT)
+            .doing(|| format!("cannot describe {topic}"))?;
+        let partitions = metadata.topics().iter().flat_map(|topic| topic.partitions());
+        let lacks = |partition: &&rdkafka::metadata::MetadataPartition| {
+            partition.leader() < 0 || partition.isr().len() < partition.replicas().len()
+        };
+        Ok(partitions.filter(lacks).count())
     }
 
     fn wait_for_leaders(&self, topic: &str, partitions: usize) -> Result<()> {

@@ -387,7 +387,9 @@ fn what_was_done_to_the_journal_is_named() {
     let whole = flat(&read_topic(&scene.bootstrap, &journal).expect("the journal"));
     assert!(whole.len() > 10, "several entries: {}", whole.len());
     rebuild_journal(&scene, &whole);
-    verify(&["--head", head]).ends(0);
+    // The same entries in a topic of another id.
+    let report = verify(&["--head", head, "--json"]).ends(1).json();
+    assert_eq!(kinds(&report), ["journal-topic"]);
 
     // One entry taken out: the one after it is named, and its events have no entry.
     let removed: Vec<Record> =
@@ -401,7 +403,10 @@ fn what_was_done_to_the_journal_is_named() {
 
     // The last entry taken off: the committed offset still names it.
     rebuild_journal(&scene, &whole[..whole.len() - 1]);
-    verify(&[]).ends(1).names(&[&format!("journal-tail: {journal}/0:"), "the journal ends at"]);
+    let last = whole.len() - 2;
+    verify(&[])
+        .ends(1)
+        .names(&[&format!("journal-tail: {journal}/0/{last}:"), "the journal ends at"]);
 
     // One byte of an entry changed: the one after it no longer goes on from it.
     let mut changed = whole.clone();
@@ -426,14 +431,40 @@ fn what_was_done_to_the_journal_is_named() {
     admin.delete_records(&journal, 0, 5).expect("deleted");
     let said = verify(&[]).ends(1).names(&[&format!("journal-start: {journal}/0/5:"), "entry 6"]);
     assert!(!said.out.contains("without-entry:"), "{said}");
-    let report = run(&scene, &["verify", "route", "--allow-cut", "--json"]).ends(0).json();
+    let report = run(&scene, &["verify", "route", "--allow-cut", "--json"]).ends(1).json();
+    assert_eq!(kinds(&report), ["journal-topic"]);
     let unproven = report["partitions"][0]["events"]["unproven"].as_u64().expect("a number");
     assert!(unproven > 100, "{report}");
-    let report = run(&scene, &["reconcile", "route", "--allow-cut", "--json"]).ends(0).json();
+    let report = run(&scene, &["reconcile", "route", "--allow-cut", "--json"]).ends(1).json();
+    assert_eq!(kinds(&report), ["journal-topic"]);
     assert_eq!(report["partitions"][0]["clean"]["unproven"], unproven);
     let all = watermarks(&scene.bootstrap, &journal).expect("ends")[0].1;
     admin.delete_records(&journal, 0, all).expect("deleted");
     verify(&[]).ends(1).names(&["journal-start: ", "no entry is there"]);
+}
+
+/// A journal of limited retention: its head is gone, and nothing else is wrong.
+#[test]
+fn a_cut_journal_passes_where_it_is_meant() {
+    let scene = small("cut", SceneOptions { partitions: 1, ..SceneOptions::default() });
+    let options = oncegate_testkit::generator::SampleOptions {
+        seed: 54,
+        records: 2_000,
+        kinds: vec![Kind::Lab],
+        partitions: 1,
+        ..Default::default()
+    };
+    let sent = oncegate_testkit::generator::Sample::new(options).expect("sound").sent(Kind::Lab);
+    gate_all(&scene, &sent);
+    let journal = scene.journal();
+    let records = flat(&read_topic(&scene.bootstrap, &journal).expect("the journal"));
+    let admin = Admin::new(&scene.bootstrap).expect("an admin");
+    admin.delete_records(&journal, 0, records[5].offset).expect("deleted");
+    for command in ["verify", "reconcile"] {
+        run(&scene, &[command, "route"]).ends(1).names(&["journal-start: "]);
+        let report = run(&scene, &[command, "route", "--allow-cut", "--json"]).ends(0).json();
+        assert!(kinds(&report).is_empty(), "{report}");
+    }
 }
 
 #[test]
@@ -479,6 +510,18 @@ fn quarantine_and_raw_are_held_against_the_counts() {
     let partition = &report["partitions"][0];
     let committed = partition["committed"].as_i64().unwrap();
     assert_eq!(partition["raw_end"].as_i64().unwrap() - committed, 30);
+
+    // The group moved past them: seen by both, and the lag stays.
+    let moved =
+        |offset| GroupOffset { topic: scene.raw(), partition: 0, offset, metadata: String::new() };
+    let set = |offset| admin.set_group_offsets(&scene.group(), &[moved(offset)]);
+    wait_until(Duration::from_secs(30), "the group has no members", || set(committed + 30).is_ok())
+        .expect("moved");
+    for command in ["reconcile", "verify"] {
+        let said = run(&scene, &[command, "route"]).ends(1);
+        said.names(&["offset-ahead: ", &format!("offset {}", committed + 30)]);
+    }
+    set(committed).expect("moved back");
 
     // A quarantine record put in.
     let quarantined = flat(&read_topic(&scene.bootstrap, &scene.quarantine()).expect("read"));

@@ -151,7 +151,7 @@ fn raw_partitions_added_while_running_and_while_stopped() {
 }
 
 #[test]
-fn another_recipe_than_the_journal_was_written_under() {
+fn wrong_recipe_fingerprint() {
     let (scene, _) = served("other-recipe", 44);
     let recipes = scene.dir.path().join("recipes");
     std::fs::create_dir(&recipes).expect("a folder");
@@ -228,7 +228,7 @@ fn group_moved_forward() {
 }
 
 #[test]
-fn raw_head_deleted_unread() {
+fn raw_head_deleted_past_the_committed_offset() {
     let (scene, sent) = served("raw-head", 49);
     send(&scene, &sent);
     for partition in 0..scene.options.partitions {
@@ -240,7 +240,7 @@ fn raw_head_deleted_unread() {
 
 /// The offsets of a group expire when it is away for long: the journal knows where to go on.
 #[test]
-fn group_forgotten_goes_on_at_the_journal() {
+fn group_offsets_expired_go_on_at_the_journal() {
     let (scene, sent) = served("expired", 50);
     forget_group(&scene);
     let more = sample(51, Kind::Lab, 2_000);
@@ -269,7 +269,7 @@ fn lead(scene: &Scene) {
 }
 
 #[test]
-fn a_store_ahead_of_the_journal_is_set_aside_and_built_anew() {
+fn journal_shorter_than_the_store_which_is_set_aside_and_built_anew() {
     let (scene, sent) = served("store-ahead", 52);
     lead(&scene);
     send(&scene, &sent);

@@ -8,6 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use common::{assert_agreement, broker, end, entries, rest, unique};
+use oncegate::gate::size::{Besides, NameLengths, clean_bytes};
+use oncegate::gate::{Collected, RawRecord, RecordTimestamp};
 use oncegate::identity::{Deriver, Recipe};
 use oncegate_testkit::generator::{Broken, Kind, Sent, Truth};
 use oncegate_testkit::reader::{Record, read_topic};
@@ -15,6 +17,8 @@ use oncegate_testkit::scene::{Scene, SceneOptions};
 use oncegate_testkit::topics::{Admin, GroupOffset};
 use oncegate_testkit::wait::wait_until;
 use rdkafka::ClientConfig;
+use rdkafka::admin::{AdminClient, AdminOptions, AlterConfig, ResourceSpecifier};
+use rdkafka::client::DefaultClientContext;
 use rdkafka::message::{Header, OwnedHeaders};
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer};
 use serde_json::Value;
@@ -356,6 +360,82 @@ fn copies_are_the_raw_record_and_headers_cannot_be_spoofed() {
     );
     assert!(!stand.scene.log("one").contains("JANE-DOE"));
     stand.assert_agreement();
+}
+
+/// Noise: a batch of it is as large on its way as its record.
+fn noise(len: usize) -> Vec<u8> {
+    let mut state = 88_172_645_463_325_252_u64;
+    let next = std::iter::repeat_with(|| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 24) as u8
+    });
+    next.take(len).collect()
+}
+
+/// Raises what a topic takes.
+fn raise_limit(bootstrap: &str, topic: &str, bytes: &str) {
+    let client: AdminClient<DefaultClientContext> =
+        ClientConfig::new().set("bootstrap.servers", bootstrap).create().expect("a client");
+    let change = AlterConfig::new(ResourceSpecifier::Topic(topic))
+        .set("max.message.bytes", bytes)
+        .set("retention.ms", "-1");
+    let changes = [change];
+    let options = AdminOptions::new();
+    let altered = client.alter_configs(&changes, &options);
+    for answer in futures::executor::block_on(altered).expect("an answer") {
+        answer.expect("altered");
+    }
+}
+
+/// The broker takes what is said to fit; one byte more is told beforehand. Records so large reach a
+/// gate only where the raw topic's limit was raised after its start.
+#[test]
+fn a_record_that_just_fits_passes_and_one_byte_more_does_not() {
+    const LIMIT: usize = 1_100_000;
+    let stand = Stand::new("fits", SceneOptions::default());
+    let (scene, raw) = (&stand.scene, stand.scene.raw());
+    let payload = |nth: usize| lab(&format!("A{nth}"), "2026-07-01T12:00:00Z", r#""value":1"#);
+    let mut deriver = deriver("lab-result");
+    let recipe = format!("lab-result/{}", deriver.recipe().version());
+    let names = NameLengths::of(&raw, &format!("{}/route", scene.name), &recipe);
+    // The key's length for which the clean record of this offset takes so many bytes.
+    let mut key_bytes = |offset: usize, bytes: usize| {
+        const GUESS: usize = 1_090_000;
+        let mut collected = Collected::new(0);
+        let (key, payload) = (noise(GUESS), payload(offset));
+        let record = RawRecord {
+            partition: 0,
+            offset: offset as i64,
+            timestamp: RecordTimestamp::CreateTimeMs(NOON_MS),
+            key: Some(&key),
+            payload: Some(payload.as_bytes()),
+            headers: &[],
+        };
+        collected.push(&record, &mut deriver);
+        GUESS + bytes - clean_bytes(&collected, (0, 0), &names, Besides::Nothing)
+    };
+    let mut one = scene.start("one").expect("started");
+    scene.wait_readyz("one", 200, "ready").expect("ready");
+    raise_limit(&scene.bootstrap, &raw, "1200000");
+    let producer: BaseProducer = ClientConfig::new()
+        .set("bootstrap.servers", &scene.bootstrap)
+        .set("message.max.bytes", "2000000")
+        .create()
+        .expect("a producer");
+    for (nth, bytes) in [LIMIT, LIMIT + 1, LIMIT].into_iter().enumerate() {
+        let (key, payload) = (noise(key_bytes(nth, bytes)), payload(nth));
+        let record = BaseRecord::to(&raw).partition(0).timestamp(NOON_MS);
+        producer.send(record.key(&key).payload(&payload)).map_err(|(e, _)| e).expect("queued");
+        producer.flush(Duration::from_secs(30)).expect("sent");
+    }
+    rest(scene, &["one"]);
+    end(&mut one);
+    assert_eq!(stand.reasons(), ["too-large"]);
+    assert_eq!(stand.clean().len(), 2);
+    assert!(stand.quarantine()[0].header("oncegate-record-hash").is_some(), "it fits nowhere");
+    assert!(!scene.log("one").contains("a record was refused"), "the broker was not asked");
 }
 
 fn deriver(recipe: &str) -> Deriver {

@@ -40,6 +40,10 @@ impl LocalCluster {
                 id,
                 client_port: Port::take(&locks)?,
                 controller_port: Port::take(&locks)?,
+                behind_proxy: match options.proxies.get(id - 1) {
+                    Some(proxy) => Some((Port::take(&locks)?, *proxy)),
+                    None => None,
+                },
                 folder: folder.path().join(format!("node-{id}")),
                 java: java.clone(),
                 jars: jars.clone(),
@@ -102,12 +106,20 @@ impl LocalCluster {
 fn properties(plan: &NodePlan, voters: &str, options: &BrokerOptions) -> String {
     let client = format!("127.0.0.1:{}", plan.client_port.number());
     let controller = format!("127.0.0.1:{}", plan.controller_port.number());
+    let mut listeners = format!("PLAINTEXT://{client},CONTROLLER://{controller}");
+    let mut advertised = format!("PLAINTEXT://{client}");
+    let mut protocols = "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT".to_owned();
+    if let Some((own, proxy)) = &plan.behind_proxy {
+        let _ = write!(listeners, ",PROXIED://127.0.0.1:{}", own.number());
+        let _ = write!(advertised, ",PROXIED://127.0.0.1:{proxy}");
+        protocols.push_str(",PROXIED:PLAINTEXT");
+    }
     let own = [
         ("node.id", plan.id.to_string()),
         ("controller.quorum.voters", voters.to_owned()),
-        ("listeners", format!("PLAINTEXT://{client},CONTROLLER://{controller}")),
-        ("advertised.listeners", format!("PLAINTEXT://{client}")),
-        ("listener.security.protocol.map", "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT".to_owned()),
+        ("listeners", listeners),
+        ("advertised.listeners", advertised),
+        ("listener.security.protocol.map", protocols),
         ("log.dirs", plan.folder.join("data").display().to_string()),
     ];
     properties::of_node(options, &own).iter().fold(String::new(), |mut text, (name, value)| {

@@ -21,6 +21,8 @@ pub(super) struct NodePlan {
     pub id: usize,
     pub client_port: Port,
     pub controller_port: Port,
+    /// The port of a second listener, and the one that its clients are told.
+    pub behind_proxy: Option<(Port, u16)>,
     pub folder: PathBuf,
     pub java: PathBuf,
     pub jars: PathBuf,
@@ -86,9 +88,20 @@ impl Node {
         format!("127.0.0.1:{}", self.plan.client_port.number())
     }
 
+    /// Where the node's proxy has to forward to, if it has one.
+    pub fn behind_proxy(&self) -> Option<std::net::SocketAddr> {
+        let (port, _) = self.plan.behind_proxy.as_ref()?;
+        Some((std::net::Ipv4Addr::LOCALHOST, port.number()).into())
+    }
+
     /// The file with what the node says.
     pub fn log_path(&self) -> PathBuf {
         self.plan.folder.join("node.log")
+    }
+
+    /// The folder with the node's logs, one folder a partition: to be changed while it is down.
+    pub fn data_dir(&self) -> PathBuf {
+        self.plan.folder.join("data")
     }
 
     /// Whether it runs and is not frozen.

@@ -1,5 +1,5 @@
 //! The id of a topic, through the C interface: the safe client has no DescribeTopics.
-//! The only unsafe Kafka calls of the kit, each result freed by a guard.
+//! Its results, and those of `access`, are freed by a guard.
 
 use std::ffi::{CStr, CString};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use rdkafka::types::RDKafkaRespErr;
 use crate::error::{Doing, KitError, Result};
 
 /// Runs a closing call when it goes out of scope.
-struct Free<T: Copy>(T, unsafe extern "C" fn(T));
+pub(super) struct Free<T: Copy>(pub T, pub unsafe extern "C" fn(T));
 
 impl<T: Copy> Drop for Free<T> {
     fn drop(&mut self) {
@@ -94,7 +94,7 @@ unsafe fn read_id(
 
 /// # Safety
 /// `text` is null or ends with a zero byte.
-unsafe fn owned(text: *const std::ffi::c_char) -> String {
+pub(super) unsafe fn owned(text: *const std::ffi::c_char) -> String {
     if text.is_null() {
         return String::new();
     }

@@ -11,13 +11,17 @@ use oncegate::store::{PartitionStore, RocksStores, StoreBudget, Stores};
 use oncegate_testkit::broker::{Broker, BrokerOptions};
 use oncegate_testkit::compare::Comparison;
 use oncegate_testkit::generator::{Kind, Sample, SampleOptions, Sent};
+use oncegate_testkit::open::OpenTransactions;
 use oncegate_testkit::process::Process;
 use oncegate_testkit::produce::{Timestamps, produce};
 use oncegate_testkit::reader::{committed_offset, read_topic};
 use oncegate_testkit::scene::Scene;
+use oncegate_testkit::wait::{wait_for, wait_until};
 
 /// How long an orderly end may take.
 pub const END_TIMEOUT: Duration = Duration::from_secs(40);
+/// How long what is expected soon may take.
+pub const SOON: Duration = Duration::from_secs(60);
 
 /// The broker of this test binary.
 pub fn broker() -> &'static Broker {
@@ -77,9 +81,19 @@ pub fn end(process: &mut Process) {
     assert!(status.success(), "it ended with {status}: {}", process.end_of_log());
 }
 
-/// Waits until all is through, or shows the logs.
+/// Waits until all is through and those of the processes that run are ready, or shows the logs. (A
+/// partition that is being taken over has a store that is not level yet.)
 pub fn rest(scene: &Scene, processes: &[&str]) {
-    if let Err(error) = scene.wait_until_through() {
+    let ready = |process: &&str| {
+        wait_for(SOON, "the process is ready, or has ended", || {
+            match scene.get(process, "/readyz") {
+                Ok((200, _)) | Err(_) => Ok(()),
+                Ok((status, body)) => Err(format!("{status} {body}")),
+            }
+        })
+    };
+    let rested = scene.wait_until_through().and_then(|()| processes.iter().try_for_each(ready));
+    if let Err(error) = rested {
         panic!("{error}\n{}", logs(scene, processes));
     }
 }
@@ -137,10 +151,15 @@ pub fn assert_agreement(scene: &Scene, sent: &[Sent], processes: &[&str]) {
 
         let totals = last.header.total_counts.as_ref().expect("totals");
         let replayed = last.header.total_replay_counts.as_ref().expect("totals");
-        // Whoever moves a group's offsets wipes the metadata; the next clean record notes it anew.
-        let noted = metadata.clean.last_offset;
-        let wiped = noted == -1 && replayed.records > 0;
-        assert!(noted == end || wiped, "partition {partition}: {metadata}, clean ends at {end}");
+        // Whoever moves a group's offsets wipes the metadata; what the log holds then, markers
+        // included, is the base until the next clean record.
+        let noted = &metadata.clean;
+        let based_anew =
+            noted.last_offset == -1 && noted.accounted_to > end && replayed.records > 0;
+        assert!(
+            noted.last_offset == end || based_anew,
+            "partition {partition}: {metadata}, clean ends at {end}"
+        );
         let of_partition = |one: &&Sent| one.partition == number;
         assert_eq!(totals.records as usize, sent.iter().filter(of_partition).count());
         let let_through = totals.first + totals.correction + totals.admitted;
@@ -179,5 +198,48 @@ fn assert_stores(scene: &Scene, entries: &[Entry], partition: i32, processes: &[
         assert_eq!(entry.hash, position.hash, "partition {partition}, {process}");
         highest = highest.max(position.number);
     }
-    assert_eq!(highest as usize, entries.len(), "partition {partition}: no store is level");
+    assert_eq!(
+        highest as usize,
+        entries.len(),
+        "partition {partition}: no store is level\n{}",
+        logs(scene, processes)
+    );
+}
+
+/// A broker of one's own, to do faults to.
+pub fn own_broker() -> Broker {
+    Broker::start(BrokerOptions { faults: true, ..BrokerOptions::default() })
+        .expect("a broker of our own")
+}
+
+/// Waits until a transaction of the gate is open on the journal.
+pub fn await_transaction(scene: &Scene, open: &OpenTransactions, processes: &[&str]) {
+    wait_until(SOON, "a transaction is open", || open.any().unwrap_or(false))
+        .unwrap_or_else(|error| panic!("{error}\n{}", logs(scene, processes)));
+}
+
+/// Waits until a process has logged a text at least so often.
+pub fn await_log(scene: &Scene, process: &str, text: &str, times: usize, timeout: Duration) {
+    let what = format!("{process} has logged {text:?} {times} times");
+    wait_for(timeout, &what, || {
+        let seen = scene.log(process).matches(text).count();
+        if seen >= times { Ok(()) } else { Err(format!("{seen} times")) }
+    })
+    .unwrap_or_else(|error| panic!("{error}\n{}", logs(scene, &[process])));
+}
+
+/// Waits until `/readyz` of a process has this status and says `word`; shows the log otherwise.
+pub fn await_readyz(scene: &Scene, process: &str, status: u16, word: &str) -> String {
+    scene
+        .wait_readyz(process, status, word)
+        .unwrap_or_else(|error| panic!("{error}\n{}", logs(scene, &[process])))
+}
+
+/// An act of a person on partition 0, as the member whose state directory is "one": whether it was
+/// done, and what it said.
+pub fn act(scene: &Scene, command: &str, more: &[&str]) -> (bool, String) {
+    let state = scene.state_dir("one");
+    let state = state.to_str().expect("UTF-8");
+    let common = [command, "route", "--partition", "0", "--by", "J. Roe", "--because", "retention"];
+    scene.command(&[&common[..], &["--state-dir", state], more].concat()).expect("it runs")
 }

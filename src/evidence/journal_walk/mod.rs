@@ -1,12 +1,19 @@
-//! The journal of one partition, entry by entry: its chain, its running sums, its rows.
+//! The journal of one partition, entry by entry: its chain, its ranges, its running sums, its rows.
 //! Must not be in here: clean records.
+
+mod checks;
+mod named;
+mod tests;
+
+pub(in crate::evidence) use checks::is_adoption;
+use named::NamedByGroup;
 
 use super::finding::{Finding, Findings};
 use super::route::RouteUnderProof;
-use crate::gate::{Counts, RawRecord};
-use crate::journal::entry::{EntryHash, counts_of};
-use crate::journal::packed::{ABSORBED_BYTES, FIRST_BYTES};
+use crate::gate::RawRecord;
+use crate::journal::entry::EntryHash;
 use crate::journal::{Assembler, ChainHead, Entry, EntryError, pb};
+use crate::kafka::witnesses::Committed;
 
 /// An entry with its place in the journal.
 #[derive(Clone, Debug)]
@@ -17,7 +24,7 @@ pub struct ReadEntry {
     pub offset: i64,
     /// When the broker took it, in milliseconds.
     pub appended_ms: Option<i64>,
-    /// One past the highest offset decided before it, where that is known.
+    /// One past the highest offset that the entries before it cover, where that is known.
     pub decided_before: Option<i64>,
 }
 
@@ -34,7 +41,12 @@ pub struct JournalWalk {
     head: Option<ChainHead>,
     first: Option<u64>,
     last: Option<pb::EntryHeader>,
+    /// One past the highest offset that the entries cover.
+    covered_to: Option<i64>,
     noted: Vec<ChainHead>,
+    committed: Option<NamedByGroup>,
+    /// The journal topic's present id, where the cluster tells it.
+    topic_id: Option<String>,
     cut_allowed: bool,
 }
 
@@ -58,7 +70,10 @@ impl JournalWalk {
             head: None,
             first: None,
             last: None,
+            covered_to: None,
             noted,
+            committed: None,
+            topic_id: None,
             cut_allowed: false,
         }
     }
@@ -66,6 +81,23 @@ impl JournalWalk {
     /// Whether the journal's retention is limited, so that its start may be gone.
     pub fn cut_allowed(self, cut_allowed: bool) -> JournalWalk {
         JournalWalk { cut_allowed, ..self }
+    }
+
+    /// What the group had committed before the journal's end was captured, and the id that the
+    /// journal topic has now.
+    pub fn held_against(
+        self,
+        group: &str,
+        committed: Option<&Committed>,
+        topic_id: Option<String>,
+    ) -> JournalWalk {
+        let committed = committed.map(|committed| NamedByGroup::new(group, committed));
+        JournalWalk { committed, topic_id, ..self }
+    }
+
+    /// One past the highest offset that the entries cover.
+    pub fn covered_to(&self) -> Option<i64> {
+        self.covered_to
     }
 
     /// Number of the first entry, head, and what the last entry said.
@@ -113,6 +145,7 @@ impl JournalWalk {
             );
             self.wrong(findings, "journal-start", self.low, what);
         }
+        self.check_committed(findings);
         let last = self.head.map_or(0, |head| head.number);
         for noted in std::mem::take(&mut self.noted) {
             let what = match noted.number > last {
@@ -129,11 +162,6 @@ impl JournalWalk {
             };
             self.wrong(findings, "head", self.open_at, what);
         }
-    }
-
-    fn wrong(&self, findings: &mut Findings, kind: &'static str, offset: i64, what: String) {
-        let (topic, partition) = (self.topic.clone(), self.partition);
-        findings.add(kind, || Finding { kind, topic, partition, offset: Some(offset), what });
     }
 
     fn follow(
@@ -156,8 +184,12 @@ impl JournalWalk {
         }
         self.check_noted(&entry, offset, findings);
         self.check_header(&entry, offset, findings);
-        let decided_before = self.last.as_ref().map(|last| last.decided_to);
-        let decided_before = decided_before.or((entry.number == 1).then_some(entry.header.from));
+        self.check_range(&entry, offset, findings);
+        let decided_before = self.covered_to.or((entry.number == 1).then_some(entry.header.from));
+        self.cover(&entry);
+        if let Some(named) = &mut self.committed {
+            named.meet(&entry);
+        }
         self.head = Some(ChainHead { number: entry.number, hash: entry.hash });
         self.last = Some(entry.header.clone());
         Some(ReadEntry { appended_ms: record.timestamp.ms(), entry, offset, decided_before })
@@ -196,76 +228,6 @@ impl JournalWalk {
             self.wrong(findings, "head", offset, what);
         }
         self.noted.retain(|noted| !is_this(noted));
-    }
-
-    /// Whether the entry is of this route and recipe, its counts go with its rows, and its totals
-    /// are the running sums.
-    fn check_header(&self, entry: &Entry, offset: i64, findings: &mut Findings) {
-        let header = &entry.header;
-        let number = entry.number;
-        if header.route != self.label {
-            let what = format!("entry {number} is not of route {}", self.label);
-            self.wrong(findings, "journal-other-route", offset, what);
-        }
-        if header.recipe_fingerprint != self.fingerprint {
-            let what = format!(
-                "entry {number} was written by another recipe, so its keys cannot be derived again"
-            );
-            self.wrong(findings, "journal-other-recipe", offset, what);
-        }
-        let counts = counts_of(header.counts.as_ref());
-        let replayed = counts_of(header.replay_counts.as_ref());
-        let rows = |bytes: &[u8], width: usize| (bytes.len() / width) as u64;
-        let pairs = [
-            ("new", rows(&entry.rows.firsts, FIRST_BYTES), {
-                counts.first + replayed.first + counts.admitted + replayed.admitted
-            }),
-            ("correction", rows(&entry.rows.corrections, FIRST_BYTES), {
-                counts.correction + replayed.correction
-            }),
-            ("absorbed", rows(&entry.rows.absorbed, ABSORBED_BYTES), {
-                counts.duplicate + replayed.duplicate
-            }),
-        ];
-        for (name, rows, counted) in pairs.iter().filter(|(_, rows, counted)| rows != counted) {
-            let what = format!("entry {number} counts {counted} {name} events and holds {rows}");
-            self.wrong(findings, "journal-counts", offset, what);
-        }
-        self.check_totals(entry, &counts, &replayed, offset, findings);
-    }
-
-    fn check_totals(
-        &self,
-        entry: &Entry,
-        counts: &Counts,
-        replayed: &Counts,
-        offset: i64,
-        findings: &mut Findings,
-    ) {
-        let before = match &self.last {
-            Some(last) => last.clone(),
-            None if entry.number == 1 => pb::EntryHeader::default(),
-            None => return,
-        };
-        let sums = [
-            (before.total_counts.as_ref(), counts, entry.header.total_counts.as_ref()),
-            (
-                before.total_replay_counts.as_ref(),
-                replayed,
-                entry.header.total_replay_counts.as_ref(),
-            ),
-        ];
-        for (before, now, total) in sums {
-            let mut sum = counts_of(before);
-            sum.merge(now);
-            if sum != counts_of(total) {
-                let what = format!(
-                    "the totals of entry {} are not those of the entry before plus its own counts",
-                    entry.number
-                );
-                self.wrong(findings, "journal-totals", offset, what);
-            }
-        }
     }
 }
 
