@@ -6,7 +6,7 @@ mod common;
 
 use std::fs;
 
-use common::{assert_agreement, assert_exact, broker, end, rest, sample, unique};
+use common::{assert_agreement, assert_exact, broker, end, rest, sample, size_of_test, unique};
 use oncegate_testkit::generator::{Kind, Sample, SampleOptions, Sent};
 use oncegate_testkit::produce::{Timestamps, produce};
 use oncegate_testkit::reader::committed_offset;
@@ -83,7 +83,7 @@ fn many_partitions_restore_within_the_budget() {
     let scene = Scene::new(broker(), &unique("many"), options).expect("a scene");
     let sample = Sample::new(SampleOptions {
         seed: 72,
-        records: 100_000,
+        records: size_of_test("ONCEGATE_TEST_KEYS", 100_000),
         kinds: vec![Kind::Lab],
         partitions: PARTITIONS,
         ..SampleOptions::default()

@@ -6,7 +6,7 @@ mod common;
 
 use common::{
     Feeder, SOON, assert_agreement, assert_exact, await_readyz, await_transaction, end, entries,
-    logs, rest, sample, unique,
+    logs, rest, sample, size_of_test, unique,
 };
 use std::time::Instant;
 
@@ -94,12 +94,13 @@ fn coordinator_dies_while_partitions_change_hands() {
     let scene = scene_on(&broker, "hands", options);
     let admin = Admin::new(&scene.bootstrap).expect("an admin client");
     let partition = offsets_partition(&scene.group(), 4);
-    let sample = sample(108, Kind::Lab, 60_000);
+    let rounds = size_of_test("ONCEGATE_TEST_HANDS", 3);
+    let sample = sample(108, Kind::Lab, rounds * 20_000);
     let mut sent = Vec::new();
     let mut one = scene.start("one").expect("started");
     await_readyz(&scene, "one", 200, "ready");
     // A member that restarts on its directory keeps its partitions, so each time another joins.
-    let names: Vec<String> = (0..3).map(|nth| format!("joins-{nth}")).collect();
+    let names: Vec<String> = (0..rounds).map(|nth| format!("joins-{nth}")).collect();
     let all = || [&["one"][..], &names.iter().map(String::as_str).collect::<Vec<_>>()].concat();
     for (some, name) in sample.chunks(20_000).zip(&names) {
         let feeder = Feeder::start(&scene, some.to_vec());

@@ -41,6 +41,14 @@ pub fn sample(seed: u64, kind: Kind, records: usize) -> Vec<Sent> {
     Sample::new(options).expect("sound options").sent(kind)
 }
 
+/// How large a test is: what the environment says, for runs by hand, or what fits into every run.
+pub fn size_of_test(variable: &str, default: usize) -> usize {
+    match std::env::var(variable) {
+        Ok(said) => said.parse().unwrap_or_else(|_| panic!("{variable} is no number")),
+        Err(_) => default,
+    }
+}
+
 /// Sends a sample bit by bit from a thread of its own, so that there is load while faults happen.
 pub struct Feeder {
     thread: std::thread::JoinHandle<Vec<Sent>>,
