@@ -220,7 +220,7 @@ above() {
     value=$(query "$1")
     [ "${value:-0}" -gt "$2" ]
 }
-container() { docker inspect --format "$2" "$($compose ps -q "$1")"; }
+container() { docker inspect --format "$2" "$($compose ps -a -q "$1")"; }
 is_healthy() { [ "$(container "$1" '{{.State.Health.Status}}')" = healthy ]; }
 
 say "$compose up, which builds oncegate's images"
