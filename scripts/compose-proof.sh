@@ -97,6 +97,11 @@ until_holds() {
 }
 until_holds 30 "the Docker engine answers" docker info
 
+# Says nothing but where it fails.
+quietly() {
+    "$@" >"$work/said" 2>&1 || fail "$1 $2: $(tail -n 30 "$work/said")"
+}
+
 # --- base images, made once and kept in the engine -----------------------------------------------
 
 has_image() { docker image inspect "$1" >/dev/null 2>&1; }
@@ -131,7 +136,7 @@ if ! has_image "$kafka_image"; then
   </dependencies>
 </project>
 END
-    mvn -q -B -f "$work/kafka/pom.xml" \
+    quietly mvn -q -B -f "$work/kafka/pom.xml" \
         org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies \
         -DincludeScope=runtime "-DoutputDirectory=$work/kafka/libs"
     # As the real image does it: the wrapper turns KAFKA_... variables into a file, formats the
@@ -161,12 +166,12 @@ USER appuser
 VOLUME ["/var/lib/kafka/data"]
 CMD ["/etc/kafka/docker/run"]
 END
-    docker build -q -t "$kafka_image" "$work/kafka" >/dev/null
+    quietly docker build -t "$kafka_image" "$work/kafka"
 fi
 
 if ! has_image "$prometheus_image"; then
     say "making $prometheus_image, which holds Debian's Prometheus"
-    docker build -q -t "$prometheus_image" - >/dev/null <<END
+    quietly docker build -t "$prometheus_image" - <<END
 FROM $base_image
 RUN apt-get update \
     && apt-get install -y --no-install-recommends prometheus \
@@ -200,7 +205,7 @@ RUN apt-get update \
 COPY cargo /usr/local/bin/cargo
 COPY oncegate traffic /prebuilt/
 END
-docker build -q -t "$rust_image" "$work/rust" >/dev/null
+quietly docker build -t "$rust_image" "$work/rust"
 
 # --- the proof -----------------------------------------------------------------------------------
 
@@ -208,7 +213,7 @@ oncegate_url=http://127.0.0.1:9464
 export PROMETHEUS_URL=http://127.0.0.1:9090
 
 # shellcheck disable=SC2086 # lists of words, here and below
-up() { $compose up -d $1 $services; }
+up() { quietly $compose up -d $1 $services; }
 ready() { [ "$(curl -fsS --max-time 3 $oncegate_url/readyz)" = ready ]; }
 # The value of a query, without its decimals; nothing where it has none.
 query() {
