@@ -14,6 +14,7 @@
 //! | [`http`] | one GET, for readiness and metrics |
 //! | [`open`] | whether a transaction is open on a topic |
 //! | [`scene`] | one route on topics of its own, its processes, and what must hold at the end |
+//! | [`signals`] | waiting for the end that a person asks for |
 //! | [`wait`] | waiting for a condition, the only place that may poll with a pause |
 //!
 //! Nothing here derives an event key: the kit judges oncegate, so it must not believe it.
@@ -30,6 +31,7 @@ pub mod process;
 pub mod produce;
 pub mod reader;
 pub mod scene;
+pub mod signals;
 pub mod topics;
 pub mod wait;
 
