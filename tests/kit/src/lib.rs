@@ -5,6 +5,7 @@
 //! | [`bench`] | the rate of the gate beside that of a bare exactly-once pipe |
 //! | [`broker`] | one way to a Kafka cluster: a given one, a container, or a local JVM; faults |
 //! | [`chaos`] | three brokers and three processes under load, and faults at random from a seed |
+//! | [`exposition`] | reads what `/metrics` says |
 //! | [`generator`] | deterministic samples of raw events whose truth is known beforehand |
 //! | [`produce`] | writes a sample to a raw topic, with and without transactions |
 //! | [`reader`] | reads a topic from its beginning to its end, committed records only |
@@ -24,6 +25,7 @@ pub mod broker;
 pub mod chaos;
 pub mod compare;
 pub mod error;
+pub mod exposition;
 pub mod generator;
 pub mod http;
 pub mod open;
