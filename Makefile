@@ -33,8 +33,8 @@ deps: ## Install what building and running need, or say how
 build: deps ## Build everything, in the one profile that all targets share
 	$(BUILD)
 
-demo: build ## Run the gate on a real broker, kill it, and count what came out
-	@$(BIN)/demo $(ARGS)
+demo: build ## Run the gate on a real broker, kill it, and count what came out (KEEP=1 to look)
+	@$(BIN)/demo $(if $(KEEP),--keep) $(ARGS)
 
 test: build ## Format, lint, and all tests: unit, property and real-broker
 	$(CARGO) fmt --all -- --check

@@ -1,7 +1,8 @@
 //! The board: what every worker last said of itself, and whether that makes the process ready.
 //! Must not be in here: how it is served.
 
-use crate::processor::observer::WorkerView;
+use super::lag::Arrivals;
+use crate::processor::observer::{ClientFigures, Figures, PartitionFigures, PartitionView, WorkerView};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -13,16 +14,61 @@ const STANDS_AFTER: Duration = Duration::from_secs(15);
 /// Route and number of a worker.
 pub type WorkerId = (String, usize);
 
-/// Views of all workers of the process.
+/// Views of all workers of the process, and what was measured of them.
 pub struct Board {
     views: Mutex<BTreeMap<WorkerId, (WorkerView, Instant)>>,
+    measured: Mutex<BTreeMap<WorkerId, Measured>>,
     workers: usize,
+}
+
+/// What was last measured of a worker.
+#[derive(Default)]
+struct Measured {
+    figures: Figures,
+    arrivals: BTreeMap<i32, Arrivals>,
+}
+
+/// A partition that is assigned to a worker of this process.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// Route.
+    pub route: String,
+    /// Its state.
+    pub view: PartitionView,
+    /// What was measured of it; not yet where it was just assigned.
+    pub figures: Option<PartitionFigures>,
+    /// For how long this process has seen records that are not committed.
+    pub waited: Duration,
+}
+
+impl Seen {
+    /// The next offset to commit; `None` while unknown.
+    pub fn committed_next(&self) -> Option<i64> {
+        Some(self.view.committed_next).filter(|next| *next >= 0)
+    }
+
+    /// Offsets that are not committed.
+    pub fn lag_records(&self) -> Option<i64> {
+        let end = self.figures.as_ref()?.raw_end?;
+        Some((end - self.committed_next()?).max(0))
+    }
+
+    /// Age in seconds of the oldest record that is not committed, by its timestamp where it was
+    /// read, else since this process has seen it; 0 where there is none.
+    pub fn lag_seconds(&self, now_ms: i64) -> Option<f64> {
+        let oldest_ms = self.figures.as_ref()?.oldest_ms;
+        if oldest_ms.is_none() && self.lag_records()? == 0 {
+            return Some(0.0);
+        }
+        let read = oldest_ms.map_or(0.0, |oldest_ms| (now_ms - oldest_ms).max(0) as f64 / 1000.0);
+        Some(read.max(self.waited.as_secs_f64()))
+    }
 }
 
 impl Board {
     /// A board for so many workers, none of which has said anything yet.
     pub fn new(workers: usize) -> Board {
-        Board { views: Mutex::default(), workers }
+        Board { views: Mutex::default(), measured: Mutex::default(), workers }
     }
 
     /// Takes what a worker says.
@@ -30,6 +76,50 @@ impl Board {
         // Views are plain values, replaced whole.
         let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
         views.insert(worker.clone(), (view, Instant::now()));
+    }
+
+    /// Takes what was measured of a worker.
+    pub fn set_figures(&self, worker: &WorkerId, figures: Figures) {
+        let now = Instant::now();
+        // Replaced whole; arrivals of partitions that left go with them.
+        let mut all = self.measured.lock().unwrap_or_else(PoisonError::into_inner);
+        let measured = all.entry(worker.clone()).or_default();
+        let mut before = std::mem::take(&mut measured.arrivals);
+        for partition in &figures.partitions {
+            let mut arrivals = before.remove(&partition.partition).unwrap_or_default();
+            // Where nothing is known to be committed, nothing is known to wait.
+            if let (Some(end), 0..) = (partition.raw_end, partition.committed_next) {
+                arrivals.note(now, end, partition.committed_next);
+            }
+            measured.arrivals.insert(partition.partition, arrivals);
+        }
+        measured.figures = figures;
+    }
+
+    /// All partitions of this process, with what was measured of them.
+    pub fn partitions(&self) -> Vec<Seen> {
+        let (views, now) = (self.views(), Instant::now());
+        let all = self.measured.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut partitions = Vec::new();
+        for (worker, view) in views {
+            let measured = all.get(&worker);
+            for view in view.partitions {
+                let number = view.partition;
+                let figures = measured.and_then(|measured| {
+                    measured.figures.partitions.iter().find(|of| of.partition == number).cloned()
+                });
+                let waited = measured.and_then(|measured| measured.arrivals.get(&number));
+                let waited = waited.map_or(Duration::ZERO, |arrivals| arrivals.age(now));
+                partitions.push(Seen { route: worker.0.clone(), view, figures, waited });
+            }
+        }
+        partitions
+    }
+
+    /// What each worker's clients last said of themselves.
+    pub fn clients(&self) -> Vec<(WorkerId, ClientFigures)> {
+        let all = self.measured.lock().unwrap_or_else(PoisonError::into_inner);
+        all.iter().map(|(worker, of)| (worker.clone(), of.figures.client.clone())).collect()
     }
 
     /// All views.

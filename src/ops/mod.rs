@@ -2,7 +2,9 @@
 //! Must not be in here: anything that the gate's work depends on.
 
 pub mod board;
+pub mod catalogue;
 pub mod http;
+pub mod lag;
 pub mod logging;
 pub mod metrics;
 pub mod watchdog;
