@@ -136,7 +136,13 @@ pub struct RunArgs {
     #[arg(long, value_name = "HOST:PORT")]
     pub listen: Option<SocketAddr>,
     /// How log lines are written.
-    #[arg(long, value_name = "FORMAT", env = "ONCEGATE_LOG_FORMAT", value_enum, default_value = "human")]
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        env = "ONCEGATE_LOG_FORMAT",
+        value_enum,
+        default_value = "human"
+    )]
     pub log_format: LogFormat,
 }
 

@@ -90,7 +90,15 @@ fn route_text(route: &RouteStatus) -> String {
         return text;
     }
     let mut table = Table::new(&[
-        "partition", "state", "committed", "end", "lag", "lag s", "records", "through", "absorbed",
+        "partition",
+        "state",
+        "committed",
+        "end",
+        "lag",
+        "lag s",
+        "records",
+        "through",
+        "absorbed",
         "quarantined",
     ]);
     for partition in &route.partitions {

@@ -2,7 +2,9 @@
 //! Must not be in here: how it is served.
 
 use super::lag::Arrivals;
-use crate::processor::observer::{ClientFigures, Figures, PartitionFigures, PartitionView, WorkerView};
+use crate::processor::observer::{
+    ClientFigures, Figures, PartitionFigures, PartitionView, WorkerView,
+};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -189,7 +191,11 @@ impl Board {
         self.waits(&self.told(), Instant::now())
     }
 
-    fn waits(&self, views: &BTreeMap<WorkerId, (WorkerView, Instant)>, now: Instant) -> Vec<String> {
+    fn waits(
+        &self,
+        views: &BTreeMap<WorkerId, (WorkerView, Instant)>,
+        now: Instant,
+    ) -> Vec<String> {
         let held_up = self.held_up.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut waits = Vec::from_iter(held_up);
         if views.len() < self.workers {

@@ -173,7 +173,9 @@ mod tests {
         ] {
             assert_eq!(text.parse::<Address>().map(|a| a.to_string()), Ok(told.to_owned()));
         }
-        for text in ["", "http://", "ftp://x", "http://x:y", "http://x:99999", "http://a b:1", "a?b"] {
+        for text in
+            ["", "http://", "ftp://x", "http://x:y", "http://x:99999", "http://a b:1", "a?b"]
+        {
             assert!(text.parse::<Address>().is_err(), "{text:?} was taken");
         }
         assert!("https://x:1".parse::<Address>().unwrap_err().contains("without TLS"));

@@ -106,9 +106,11 @@ mod tests {
         let page = fetch(&address, "/", Duration::from_secs(10)).unwrap();
         assert_eq!(page.status, 200);
         let head = page.head.to_lowercase();
-        for line in
-            ["content-security-policy: default-src 'none'; style-src 'sha256-", "text/html", "nosniff"]
-        {
+        for line in [
+            "content-security-policy: default-src 'none'; style-src 'sha256-",
+            "text/html",
+            "nosniff",
+        ] {
             assert!(head.contains(line), "{line} is not in {head}");
         }
         assert!(page.body.starts_with("<!doctype html>"));

@@ -272,7 +272,10 @@ mod tests {
     fn a_panic_is_told_without_what_it_quotes() {
         for (message, told) in [
             ("index out of bounds: the len is 3", "index out of bounds: the len is 3"),
-            ("byte index 1 is not a char boundary; it is inside 'é' of `éJANE`", "byte index 1 is not a char boundary; it is inside ..."),
+            (
+                "byte index 1 is not a char boundary; it is inside 'é' of `éJANE`",
+                "byte index 1 is not a char boundary; it is inside ...",
+            ),
             ("called `Result::unwrap()` on an `Err` value: \"JANE\"", "called ... "),
             ("called `f()` on an `Err` value: Doc(JANE)", "called ... "),
         ] {

@@ -67,7 +67,8 @@ mod tests {
             assert!(!SCRIPT.contains(word), "{word}");
         }
         for elsewhere in ["http:", "https:", "//cdn", "@import", "url("] {
-            let found = [DOCUMENT, STYLE, SCRIPT].concat().replace("http://www.w3.org/2000/svg", "");
+            let found =
+                [DOCUMENT, STYLE, SCRIPT].concat().replace("http://www.w3.org/2000/svg", "");
             assert!(!found.contains(elsewhere), "{elsewhere}");
         }
     }

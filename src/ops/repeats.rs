@@ -71,8 +71,8 @@ impl<L: Clone> Repeats<L> {
             self.end(now);
         }
         let has_room = self.lines.len() < KNOWN_MAX || self.lines.contains_key(&id);
-        let of_line = !has_room
-            || pass(&mut self.lines, &mut self.ended, (id, OF_LINE_MAX), now, &line);
+        let of_line =
+            !has_room || pass(&mut self.lines, &mut self.ended, (id, OF_LINE_MAX), now, &line);
         // What was left out as a line does not use up its place.
         of_line && pass(&mut self.places, &mut self.ended, (id.place, OF_PLACE_MAX), now, &line)
     }

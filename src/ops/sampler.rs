@@ -41,7 +41,8 @@ impl Sampler {
         // Samples are plain values; one that was half taken is the next one's beginning.
         let mut histories = self.histories.lock().unwrap_or_else(PoisonError::into_inner);
         for route in self.about.routes.iter().map(|route| route.name.as_str()) {
-            let lags = seen.iter().filter(|seen| seen.route == route).map(|seen| seen.lag_records());
+            let lags =
+                seen.iter().filter(|seen| seen.route == route).map(|seen| seen.lag_records());
             let lag_records = lags.flatten().reduce(|sum, lag| sum + lag);
             let records = self.board.records(route);
             let history = histories.entry(route.to_owned()).or_default();
