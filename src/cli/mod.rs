@@ -14,7 +14,6 @@ pub use quarantine::{
     QuarantineAdmitArgs, QuarantineArgs, QuarantineCommand, QuarantineListArgs,
     QuarantineRedriveArgs, QuarantineShowArgs,
 };
-
 pub use status::StatusArgs;
 
 use crate::ops::logging::LogFormat;
