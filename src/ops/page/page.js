@@ -178,9 +178,8 @@ function verdictOf(status, wrongs) {
   if (refused) {
     return ['refused', '✕', 'refused', `${count(refused, 'partition is', 'partitions are')} refused: a person is needed.${rest}`];
   }
-  const first = wrongs[0];
-  const waits = wrongs.length === 1 ? `For this: ${first.what}.` : `For ${wrongs.length} things, named below.`;
-  return ['waits', '…', 'waits', `${waits}${rest}`];
+  const waits = wrongs.length === 1 ? 'For one thing, named below.' : `For ${wrongs.length} things, named below.`;
+  return ['waits', '◔', 'waits', `${waits}${rest}`];
 }
 
 // --- a route ---
@@ -198,8 +197,8 @@ function routeView(name) {
   view.table.tabIndex = 0;
   view.table.setAttribute('role', 'region');
   view.table.setAttribute('aria-label', `Partitions of ${name}`);
-  const charts = make('div', 'charts', view.rate.root, view.lag.root);
-  view.root.append(title, charts, view.verdicts, view.table);
+  view.charts = make('div', 'charts', view.rate.root, view.lag.root);
+  view.root.append(title, view.charts, view.verdicts, view.table);
   say(view.head, name);
   return view;
 }
@@ -233,6 +232,8 @@ function drawRoute(view, route) {
   const age = most(partitions.map((partition) => partition.lag_seconds));
   const unit = age === null ? 'records' : `records, the oldest for ${duration(age)}`;
   drawChart(view.lag, lags, lag, age === 0 ? 'records' : unit);
+  // A process that stands by has nothing to draw.
+  view.charts.hidden = !partitions.length && !most(rates.map((rate) => rate[1]));
   drawVerdicts(view.verdicts, partitions);
   drawTable(view.table, route);
 }
