@@ -100,8 +100,12 @@ fn tell_left_out_until(now: Instant) {
     // Taken out first: what is said here comes back to the same lock.
     let all = REPEATS.lock().unwrap_or_else(PoisonError::into_inner).left_out(now);
     for LeftOut { line, count } in all {
-        let (of, line) = (line.target, line.message);
-        tracing::info!(left_out = count, of, line, "repetitions of a line were left out");
+        let (of, is_grave, line) = (line.target, line.level <= Level::WARN, line.message);
+        // As loud as the line itself, for who listens to warnings alone.
+        match is_grave {
+            true => tracing::warn!(left_out = count, of, line, "repetitions were left out"),
+            false => tracing::info!(left_out = count, of, line, "repetitions were left out"),
+        }
     }
 }
 
