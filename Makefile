@@ -22,7 +22,7 @@ ARGS ?=
 export RUST_TEST_THREADS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test broker bench chaos recovery
+.PHONY: help deps build demo test broker bench chaos recovery sizing
 
 help: ## Say what there is
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -54,3 +54,6 @@ chaos: build ## Three brokers, three processes, faults at random (SEED=n MINUTES
 
 recovery: build ## Measure how long it takes to come back after a kill, a deploy, a lost store
 	@$(BIN)/recovery $(ARGS)
+
+sizing: build ## Measure what an event costs in store, journal and memory
+	@$(BIN)/sizing $(ARGS)
