@@ -2,7 +2,9 @@
 //! Must not be in here: how it is served.
 
 use super::lag::Arrivals;
-use crate::processor::observer::{ClientFigures, Figures, PartitionFigures, PartitionView, WorkerView};
+use crate::processor::observer::{
+    ClientFigures, Figures, PartitionFigures, PartitionView, WorkerView,
+};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};

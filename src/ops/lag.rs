@@ -21,10 +21,11 @@ impl Arrivals {
             self.ends.pop_back();
         }
         if self.ends.back().is_none_or(|(_, last)| *last < end) {
-            match self.ends.back_mut() {
-                // Full: what arrives now counts as old as the one before.
-                Some((_, last)) if self.ends.len() >= ENDS_MAX => *last = end,
-                _ => self.ends.push_back((now, end)),
+            let full = self.ends.len() >= ENDS_MAX;
+            match self.ends.back_mut().filter(|_| full) {
+                // What arrives now counts as old as the one before.
+                Some((_, last)) => *last = end,
+                None => self.ends.push_back((now, end)),
             }
         }
         while self.ends.front().is_some_and(|(_, end)| *end <= committed_next) {

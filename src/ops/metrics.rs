@@ -342,10 +342,7 @@ mod tests {
         ];
         assert_says(&text, &lines);
         counting.viewed(WorkerView::default());
-        assert!(
-            !metrics.text(&board).contains(r#"partition="4""#),
-            "it is no longer ours"
-        );
+        assert!(!metrics.text(&board).contains(r#"partition="4""#), "it is no longer ours");
     }
 
     #[test]
