@@ -10,6 +10,7 @@ use crate::kafka::config::{
 use crate::kafka::{KafkaBroker, KafkaWitnesses, RouteTopics};
 use crate::ops::board::Board;
 use crate::ops::metrics::{Counting, HostFigures, HostGauge, Metrics};
+use crate::ops::status::{About, RouteNames};
 use crate::ops::watchdog::Watchdog;
 use crate::processor::instance::Instance;
 use crate::processor::pool::run_worker;
@@ -78,6 +79,20 @@ impl Service {
             metrics: Arc::new(metrics),
             stop,
         })
+    }
+
+    /// What of the process does not change.
+    pub fn about(&self) -> About {
+        let names = |route: &RouteSettings| RouteNames {
+            name: route.name.clone(),
+            raw: route.raw.clone(),
+            clean: route.clean.clone(),
+        };
+        About {
+            instance: self.instance.id().to_owned(),
+            group: self.settings.group.clone(),
+            routes: self.settings.routes.iter().map(names).collect(),
+        }
     }
 
     /// The board that readiness is read from.

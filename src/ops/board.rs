@@ -20,7 +20,22 @@ pub type WorkerId = (String, usize);
 pub struct Board {
     views: Mutex<BTreeMap<WorkerId, (WorkerView, Instant)>>,
     measured: Mutex<BTreeMap<WorkerId, Measured>>,
+    /// Records in committed transactions, by route; they stay when a partition leaves.
+    records: Mutex<BTreeMap<String, u64>>,
+    /// Why no worker was started yet.
+    held_up: Mutex<Option<String>>,
     workers: usize,
+}
+
+/// All that was heard, at one moment.
+#[derive(Clone, Debug)]
+pub struct Heard {
+    /// What each worker last said, and how long ago.
+    pub workers: Vec<(WorkerId, WorkerView, Duration)>,
+    /// The partitions of all workers.
+    pub partitions: Vec<Seen>,
+    /// What the process waits for; empty when it is ready.
+    pub waits_for: Vec<String>,
 }
 
 /// What was last measured of a worker.
@@ -70,7 +85,39 @@ impl Seen {
 impl Board {
     /// A board for so many workers, none of which has said anything yet.
     pub fn new(workers: usize) -> Board {
-        Board { views: Mutex::default(), measured: Mutex::default(), workers }
+        let (views, measured) = (Mutex::default(), Mutex::default());
+        Board { views, measured, records: Mutex::default(), held_up: Mutex::default(), workers }
+    }
+
+    /// Says why no worker is started yet, or that nothing is in the way any more.
+    pub fn hold_up(&self, why: Option<String>) {
+        *self.held_up.lock().unwrap_or_else(PoisonError::into_inner) = why;
+    }
+
+    /// Counts records of a committed transaction.
+    pub fn count(&self, route: &str, records: u64) {
+        // Numbers that only grow.
+        let mut counts = self.records.lock().unwrap_or_else(PoisonError::into_inner);
+        match counts.get_mut(route) {
+            Some(count) => *count += records,
+            None => drop(counts.insert(route.to_owned(), records)),
+        }
+    }
+
+    /// Records of a route in transactions that this process committed.
+    pub fn records(&self, route: &str) -> u64 {
+        let counts = self.records.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.get(route).copied().unwrap_or(0)
+    }
+
+    /// All that was heard.
+    pub fn heard(&self) -> Heard {
+        let (told, now) = (self.told(), Instant::now());
+        let waits_for = self.waits(&told, now);
+        let workers = (told.into_iter())
+            .map(|(id, (view, told))| (id, view, now.saturating_duration_since(told)))
+            .collect();
+        Heard { workers, partitions: self.partitions(), waits_for }
     }
 
     /// Takes what a worker says.
@@ -141,16 +188,20 @@ impl Board {
     /// What the process waits for; empty when it is ready. A worker that has joined and has no
     /// partitions is ready; one that has not joined is not.
     pub fn waits_for(&self) -> Vec<String> {
-        self.waits_for_at(Instant::now())
+        self.waits(&self.told(), Instant::now())
     }
 
-    fn waits_for_at(&self, now: Instant) -> Vec<String> {
-        let views = self.told();
-        let mut waits = Vec::new();
+    fn waits(
+        &self,
+        views: &BTreeMap<WorkerId, (WorkerView, Instant)>,
+        now: Instant,
+    ) -> Vec<String> {
+        let held_up = self.held_up.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut waits = Vec::from_iter(held_up);
         if views.len() < self.workers {
             waits.push(format!("{} of {} workers started", views.len(), self.workers));
         }
-        for ((route, worker), (view, told)) in &views {
+        for ((route, worker), (view, told)) in views {
             let age = now.saturating_duration_since(*told);
             if age > STANDS_AFTER {
                 waits.push(format!("{route}/{worker}: has not moved for {} s", age.as_secs()));
@@ -217,6 +268,16 @@ mod tests {
         board.set(&worker, view(&["running", "running"]));
         assert!(board.waits_for().is_empty());
         let later = Instant::now() + STANDS_AFTER * 2;
-        assert!(board.waits_for_at(later)[0].contains("has not moved for 3"));
+        assert!(board.waits(&board.told(), later)[0].contains("has not moved for 3"));
+    }
+
+    #[test]
+    fn before_a_worker_starts_it_says_what_is_in_the_way() {
+        let board = Board::new(1);
+        board.hold_up(Some("the cluster cannot be reached".to_owned()));
+        let waits = ["the cluster cannot be reached", "0 of 1 workers started"];
+        assert_eq!(board.heard().waits_for, waits);
+        board.hold_up(None);
+        assert_eq!(board.waits_for(), waits[1..]);
     }
 }

@@ -121,6 +121,8 @@ metrics! {
         "99th percentile of the time between request and answer in the last second.";
     PRODUCER_QUEUE = Gauge "oncegate_producer_queue_messages" ["route"]
         "Records that wait in the producers.";
+    LOG_LINES = Counter "oncegate_log_lines_total" ["level"]
+        "Warnings and errors logged; repetitions that the log leaves out are among them.";
 }
 
 impl Metric {

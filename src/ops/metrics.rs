@@ -191,6 +191,7 @@ impl Observer for Counting {
                 count(&metrics.records, &metrics.events, labels, counts);
             }
         }
+        self.board.count(route, batch.records as u64);
         metrics.transactions.with_label_values(&[route, COMMITTED]).inc();
         let transaction = metrics.transaction_seconds.with_label_values(&[route]);
         transaction.observe(seconds(batch.transaction_micros));

@@ -3,6 +3,7 @@
 
 use super::super::board::{Board, Seen};
 use super::super::catalogue as names;
+use super::super::logging;
 use super::count;
 use prometheus::{GaugeVec, IntCounterVec, IntGaugeVec, Registry};
 use std::collections::BTreeMap;
@@ -53,6 +54,7 @@ pub struct Scraped {
     broker_up: IntGaugeVec,
     broker_round_trip: GaugeVec,
     producer_queue: IntGaugeVec,
+    log_lines: IntCounterVec,
 }
 
 impl Scraped {
@@ -86,6 +88,7 @@ impl Scraped {
             broker_up: names::BROKER_UP.gauge(registry)?,
             broker_round_trip: names::BROKER_ROUND_TRIP.fraction(registry)?,
             producer_queue: names::PRODUCER_QUEUE.gauge(registry)?,
+            log_lines: names::LOG_LINES.counter(registry)?,
         })
     }
 
@@ -107,8 +110,13 @@ impl Scraped {
         gauges.iter().for_each(|gauge| gauge.reset());
         let fractions = [&self.lag_seconds, &self.clock, &self.horizon, &self.broker_round_trip];
         fractions.iter().for_each(|gauge| gauge.reset());
-        let counters =
-            [&self.journal_records, &self.journal_events, &self.cache_hits, &self.cache_misses];
+        let counters = [
+            &self.journal_records,
+            &self.journal_events,
+            &self.cache_hits,
+            &self.cache_misses,
+            &self.log_lines,
+        ];
         counters.iter().for_each(|counter| counter.reset());
 
         self.ready.with_label_values::<&str>(&[]).set(i64::from(board.waits_for().is_empty()));
@@ -193,5 +201,8 @@ impl Scraped {
         set(&self.store_memory, host.store_memory_bytes);
         self.cache_hits.with_label_values::<&str>(&[]).inc_by(host.cache.0);
         self.cache_misses.with_label_values::<&str>(&[]).inc_by(host.cache.1);
+        for (level, lines) in logging::lines() {
+            self.log_lines.with_label_values(&[level]).inc_by(lines);
+        }
     }
 }
