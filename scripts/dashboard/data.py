@@ -13,7 +13,6 @@ from queries import (
     QUARANTINED,
     rate,
     REPLAY,
-    SINCE_THE_BEGINNING,
 )
 
 
@@ -62,9 +61,9 @@ def is_the_data_right(board):
         width=4,
     )
     board.stat(
-        "Events since the beginning",
-        "Events decided since the beginning of the journals, those of replays included.",
-        f"sum({SINCE_THE_BEGINNING})",
+        "Records since the beginning",
+        "Raw records decided since the beginning of the journals, replays left out.",
+        "sum(max by (route, partition)" f' (oncegate_journal_records_total{{{PARTITION},replay="false"}}))',
         width=4,
     )
     board.lines(

@@ -42,5 +42,3 @@ def state(name):
 
 
 EVERY_VERDICT = f"max by (route, partition, replay, verdict) (oncegate_journal_events_total{{{PARTITION}}})"
-# An admitted event was counted before, as late.
-SINCE_THE_BEGINNING = EVERY_VERDICT.replace("}", ',verdict!="admitted"}')
