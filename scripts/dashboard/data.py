@@ -110,7 +110,6 @@ def is_the_data_right(board):
             ),
         ],
         "s",
-        axisSoftMin=None,
     )
     board.lines(
         "Remembered",
