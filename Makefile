@@ -22,10 +22,10 @@ ARGS ?=
 export RUST_TEST_THREADS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test broker bench chaos recovery sizing
+.PHONY: help deps build demo test broker bench chaos recovery sizing test-ops
 
 help: ## Say what there is
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
 deps: ## Install what building and running need, or say how
 	@sh scripts/deps.sh
@@ -42,6 +42,9 @@ test: build ## Format, lint, and all tests: unit, property and real-broker
 	$(CARGO) test --no-default-features --locked
 	$(CARGO) test --release --workspace --locked --no-fail-fast
 	@echo "make test: all passed"
+
+test-ops: build ## Alert rules and dashboard, against a Prometheus that scrapes a run
+	@BIN=$(BIN) bash scripts/test-ops.sh
 
 broker: build ## Start a Kafka broker in the background (BROKERS=3 for three)
 	@$(BIN)/broker --detach --brokers $(BROKERS) $(ARGS)
