@@ -108,7 +108,10 @@ fn clients_in_the_network_use_the_listener_that_is_for_them() {
     for name in ["raw-topics", "topics", "oncegate", "traffic"] {
         let service = &compose["services"][name];
         let bootstrap = text(service, "/environment/ONCEGATE_BOOTSTRAP");
-        assert!(advertised.split(',').any(|one| one.ends_with(&format!("//{bootstrap}"))), "{name}");
+        assert!(
+            advertised.split(',').any(|one| one.ends_with(&format!("//{bootstrap}"))),
+            "{name}"
+        );
     }
     assert!(advertised.contains("CLIENT://127.0.0.1:9092"));
 }
@@ -119,11 +122,15 @@ fn prometheus_asks_oncegate_and_reads_rules_that_are_mounted() {
     let file = document("config/prometheus/prometheus.yml");
     let job = &file["scrape_configs"][0];
     assert_eq!(text(job, "/job_name"), "oncegate");
-    let port = run_args(&texts(&compose["services"]["oncegate"], "/command")).listen.unwrap().port();
+    let port =
+        run_args(&texts(&compose["services"]["oncegate"], "/command")).listen.unwrap().port();
     assert_eq!(texts(job, "/static_configs/0/targets"), [format!("oncegate:{port}")]);
     let prometheus = &compose["services"]["prometheus"];
-    assert!(texts(prometheus, "/volumes").contains(&"./config/prometheus:/etc/prometheus:ro".into()));
-    for flag in ["--config.file=/etc/prometheus/prometheus.yml", "--storage.tsdb.path=/prometheus"] {
+    assert!(
+        texts(prometheus, "/volumes").contains(&"./config/prometheus:/etc/prometheus:ro".into())
+    );
+    for flag in ["--config.file=/etc/prometheus/prometheus.yml", "--storage.tsdb.path=/prometheus"]
+    {
         assert!(texts(prometheus, "/command").iter().any(|one| one == flag), "{flag}");
     }
     assert_eq!(texts(&file, "/rule_files"), ["alerts.yml"]);

@@ -51,7 +51,10 @@ fn the_list_of_manifests_is_whole() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         if name.ends_with(".yaml") {
             for document in documents(&format!("{FOLDER}/{name}")) {
-                assert!(document["apiVersion"].is_string() && document["kind"].is_string(), "{name}");
+                assert!(
+                    document["apiVersion"].is_string() && document["kind"].is_string(),
+                    "{name}"
+                );
                 assert!(document["kind"] != "Secret", "no secret, not even a sample");
             }
             there.insert(name);

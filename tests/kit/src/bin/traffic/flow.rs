@@ -4,9 +4,7 @@
 use std::time::Duration;
 
 use oncegate_testkit::Result;
-use oncegate_testkit::generator::{
-    Delivery, Kind, Sample, SampleOptions, Sent, SentStream, Truth,
-};
+use oncegate_testkit::generator::{Delivery, Kind, Sample, SampleOptions, Sent, SentStream, Truth};
 
 /// The raw topics of the shipped configuration and what they hold.
 const TOPICS: [(&str, Kind); 4] = [
@@ -169,9 +167,8 @@ mod tests {
     #[test]
     fn all_that_a_dashboard_shows_comes_along() {
         let lab = sent(400, 300, "lab.raw");
-        let again = |sent: &&Sent| {
-            matches!(sent.truth, Truth::Event { delivery: Delivery::Again, .. })
-        };
+        let again =
+            |sent: &&Sent| matches!(sent.truth, Truth::Event { delivery: Delivery::Again, .. });
         let amended = lab.iter().filter(again).filter(|sent| {
             let payload = sent.payload.as_deref().unwrap_or_default();
             let document: serde_json::Value = serde_json::from_slice(payload).unwrap();
