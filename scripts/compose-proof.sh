@@ -104,6 +104,7 @@ has_image() { docker image inspect "$1" >/dev/null 2>&1; }
 if ! has_image "$base_image"; then
     release=${base_image##*:}
     release=${release%-slim}
+    # shellcheck disable=SC2016 # apt's own variable
     mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' \
         "Codename: $release" | head -n 1)
     [ -n "$mirror" ] || fail "apt knows no mirror of $release, which $base_image is made of"

@@ -31,7 +31,9 @@ fn render(page: &mut dyn Write) -> io::Result<()> {
     man.render_options_section(page)?;
     writeln!(page, ".SH COMMANDS")?;
     subcommands(&command, page)?;
-    man.render_extra_section(page)?;
+    let mut notes = Vec::new();
+    man.render_extra_section(&mut notes)?;
+    page.write_all(&with_heading(&notes, b".SH NOTES\n"))?;
     man.render_version_section(page)
 }
 
@@ -51,16 +53,15 @@ fn subcommands(of: &Command, page: &mut dyn Write) -> io::Result<()> {
         if command.get_arguments().any(|argument| !argument.is_hide_set()) {
             man.render_options_section(&mut section)?;
         }
-        page.write_all(&without_headings(&section))?;
+        page.write_all(&with_heading(&section, b".PP\n"))?;
     }
     Ok(())
 }
 
-/// The page has one heading for each command, not one for each part of a command.
-fn without_headings(section: &[u8]) -> Vec<u8> {
-    let mut kept = Vec::with_capacity(section.len());
-    for line in section.split_inclusive(|byte| *byte == b'\n') {
-        kept.extend_from_slice(if line.starts_with(b".SH ") { b".PP\n" } else { line });
-    }
-    kept
+/// Every heading of a section replaced by this line: the page has one heading for each command,
+/// not one for each part of a command.
+fn with_heading(section: &[u8], heading: &[u8]) -> Vec<u8> {
+    let lines = section.split_inclusive(|byte| *byte == b'\n');
+    let replaced = lines.map(|line| if line.starts_with(b".SH ") { heading } else { line });
+    replaced.collect::<Vec<_>>().concat()
 }

@@ -10,11 +10,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::{Parser, Subcommand};
+use oncegate_testkit::Result;
 use oncegate_testkit::error::Doing;
 use oncegate_testkit::produce::{PlainProducer, Timestamps};
 use oncegate_testkit::topics::{Admin, TopicSpec};
 use oncegate_testkit::wait::wait_for;
-use oncegate_testkit::{KitError, Result};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::flow::Flow;
