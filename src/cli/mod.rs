@@ -97,6 +97,18 @@ pub enum Command {
     Key(KeyArgs),
     /// Print what a normalizer makes of values, one JSON line each.
     Normalize(NormalizeArgs),
+    /// Print the completions of a shell.
+    Completions(CompletionsArgs),
+    /// Print the manual page, in roff.
+    Man,
+}
+
+/// Arguments of `completions`.
+#[derive(Args, Clone, Debug)]
+pub struct CompletionsArgs {
+    /// For which shell.
+    #[arg(value_name = "SHELL")]
+    pub shell: clap_complete::Shell,
 }
 
 /// What to do with topics.

@@ -5,9 +5,11 @@ pub mod accept_gap;
 mod act;
 pub mod adopt;
 pub mod check;
+pub mod completions;
 mod evidence;
 pub mod key;
 pub mod lookup;
+pub mod man;
 pub mod normalize;
 pub mod quarantine;
 pub mod reconcile;
@@ -42,6 +44,8 @@ pub fn dispatch(command: Command) -> Outcome {
         Command::Quarantine { command } => quarantine::quarantine(&command),
         Command::Key(args) => key::key(&args),
         Command::Normalize(args) => normalize::normalize_values(&args),
+        Command::Completions(args) => completions::completions(&args),
+        Command::Man => man::man(),
     }
 }
 

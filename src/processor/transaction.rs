@@ -5,8 +5,8 @@ use crate::gate::{Collected, OutputRecord, Part, Renderer, Target};
 use crate::journal::metadata::LogEnd;
 use crate::journal::{CommitAcknowledged, EncodedEntry, OffsetMetadata};
 use crate::kafka::broker::{
-    Broker, Delivered, DeliveryCause, DeliveryError, DrainError, SendError, SourceOffset, TopicIds,
-    Stopwatch, TxnError, TxnErrorClass,
+    Broker, Delivered, DeliveryCause, DeliveryError, DrainError, SendError, SourceOffset,
+    Stopwatch, TopicIds, TxnError, TxnErrorClass,
 };
 
 /// A call that took longer is a sign that its request may have been sent again.

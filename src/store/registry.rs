@@ -7,8 +7,8 @@
 //!
 //! Must not be in here: which of the stores that nobody uses are deleted.
 
-use super::cache::CacheCounts;
 use super::budget::{FileHandles, Share, StoreBudget, open_files_free, open_files_limit};
+use super::cache::CacheCounts;
 use super::handle::OpenStore;
 use super::left;
 use super::options::Engine;

@@ -28,7 +28,9 @@ pub fn until_signal(stage: &Stage, gate: &Gate, progress: &Progress) -> Result<(
     gate.wait_ready(&mut two)?;
     for member in [&one, &two] {
         let address = member.address().unwrap_or_default();
-        println!("demo: keeps running: http://{address}/ http://{address}/status http://{address}/metrics");
+        println!(
+            "demo: keeps running: http://{address}/ http://{address}/status http://{address}/metrics"
+        );
     }
     println!("demo: keeps running: broker {}; end it with Ctrl-C", stage.bootstrap);
     let over = AtomicBool::new(false);
