@@ -5,6 +5,7 @@ mod acts;
 mod evidence;
 mod identity;
 mod quarantine;
+mod status;
 
 pub use acts::{ActArgs, AdoptArgs, SkipArgs, UndecidedArgs};
 pub use evidence::{EvidenceArgs, LookupArgs, ReconcileArgs, RouteArgs, SurveyArgs, VerifyArgs};
@@ -13,7 +14,9 @@ pub use quarantine::{
     QuarantineAdmitArgs, QuarantineArgs, QuarantineCommand, QuarantineListArgs,
     QuarantineRedriveArgs, QuarantineShowArgs,
 };
+pub use status::StatusArgs;
 
+use crate::ops::logging::LogFormat;
 use crate::settings::Overrides;
 use clap::{Args, Parser, Subcommand};
 use std::net::SocketAddr;
@@ -59,6 +62,8 @@ impl From<Outcome> for ExitCode {
 pub enum Command {
     /// Run the routes.
     Run(RunArgs),
+    /// Say how a running process is, as its page does; fine where it is ready.
+    Status(StatusArgs),
     /// Say everything that is wrong between the configuration and the cluster.
     Check(CheckArgs),
     /// Create or compare the topics that oncegate writes.
@@ -141,6 +146,15 @@ pub struct RunArgs {
     /// Address of metrics and health, in place of `http.listen`.
     #[arg(long, value_name = "HOST:PORT")]
     pub listen: Option<SocketAddr>,
+    /// How log lines are written.
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        env = "ONCEGATE_LOG_FORMAT",
+        value_enum,
+        default_value = "human"
+    )]
+    pub log_format: LogFormat,
 }
 
 /// Arguments of `check`.

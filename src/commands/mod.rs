@@ -15,6 +15,7 @@ pub mod quarantine;
 pub mod reconcile;
 pub mod run;
 pub mod skip;
+pub mod status;
 pub mod survey;
 pub mod topics;
 pub mod verify;
@@ -29,6 +30,7 @@ use std::path::Path;
 pub fn dispatch(command: Command) -> Outcome {
     match command {
         Command::Run(args) => run::run(args),
+        Command::Status(args) => status::status(&args),
         Command::Check(args) => check::check(&args),
         Command::Topics { command: TopicsCommand::Apply(args) } => topics::apply(&args),
         Command::Topics { command: TopicsCommand::Diff(args) } => topics::diff(&args),

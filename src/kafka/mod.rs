@@ -21,6 +21,7 @@ mod offsets_call;
 mod producer;
 pub mod property;
 mod reader;
+mod statistics;
 mod upstream;
 pub mod witnesses;
 
