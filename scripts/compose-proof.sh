@@ -169,21 +169,20 @@ END
     quietly docker build -t "$kafka_image" "$work/kafka"
 fi
 
-if ! has_image "$prometheus_image"; then
-    say "making $prometheus_image, which holds Debian's Prometheus"
-    quietly docker build -t "$prometheus_image" - <<END
+# The real image has busybox's wget, which the health check asks with.
+say "making $prometheus_image, which holds Debian's Prometheus"
+quietly docker build -t "$prometheus_image" - <<END
 FROM $base_image
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends prometheus \
+    && apt-get install -y --no-install-recommends prometheus wget \
     && rm -rf /var/lib/apt/lists/* \
     && install -d -o nobody -g nogroup /prometheus
 USER nobody
 VOLUME ["/prometheus"]
 ENTRYPOINT ["/bin/prometheus"]
 END
-fi
 
-# Each time, for the programs are those of this build. The first layer is kept.
+# Each time, for the programs are those of this build; layers that did not change are kept.
 say "making $rust_image, whose cargo hands over the programs in $programs"
 mkdir -p "$work/rust"
 cp "$programs/oncegate" "$programs/traffic" "$work/rust/"
