@@ -76,6 +76,7 @@ pub fn read(
         return properties;
     }
     if !faulty {
+        tokens(&properties, document);
         together(&properties, document, at);
     }
     properties
@@ -175,6 +176,21 @@ fn told(name: &str, value: &str, fault: PropertyFault) -> (String, String) {
             let meant = meant.unwrap_or_else(|| "see librdkafka's CONFIGURATION.md".to_owned());
             (format!("librdkafka does not take the value of `{name}`"), meant)
         }
+    }
+}
+
+/// A mechanism that this build has no way to get tokens for would be waited for without end.
+fn tokens(properties: &ClientProperties, document: &Document<'_>) {
+    const MECHANISM: &str = "sasl.mechanism";
+    const UNSIGNED: &str = "enable.sasl.oauthbearer.unsecure.jwt";
+    let mechanism = properties.get(MECHANISM).unwrap_or_default();
+    if let Some(at) = properties.at(MECHANISM)
+        && mechanism.eq_ignore_ascii_case("OAUTHBEARER")
+        && properties.get(UNSIGNED) != Some("true")
+    {
+        let what = format!("`{MECHANISM}` is one that this build cannot get tokens for");
+        let meant = "it is built without OIDC; `PLAIN`, `SCRAM-SHA-256` and `SCRAM-SHA-512` work";
+        document.fault(at..at, what, meant);
     }
 }
 

@@ -91,8 +91,10 @@ fn a_run_over_tls_and_scram_to_the_end() {
     assert_exact(&scene, &sent, &["one"]);
     end(&mut one);
     assert_agreement(&scene, &sent, &["one"]);
-    for mechanism in ["SCRAM-SHA-256", "PLAIN"] {
-        write_config(&scene, CONFIG, login("tls", mechanism));
+    let unsigned = "\"enable.sasl.oauthbearer.unsecure.jwt\" = true\n\
+                    \"sasl.oauthbearer.config\" = \"principal=tls\"\n";
+    for (mechanism, more) in [("SCRAM-SHA-256", ""), ("PLAIN", ""), ("OAUTHBEARER", unsigned)] {
+        write_config(&scene, CONFIG, login("tls", mechanism) + more);
         await_said(&scene, &["check"], true, &["check: 0 errors"]);
     }
 }
