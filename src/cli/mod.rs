@@ -2,12 +2,14 @@
 //! Must not be in here: what a command does.
 
 mod acts;
+mod config;
 mod evidence;
 mod identity;
 mod quarantine;
 mod status;
 
 pub use acts::{ActArgs, AdoptArgs, SkipArgs, UndecidedArgs};
+pub use config::{ConfigArgs, ConfigCommand};
 pub use evidence::{EvidenceArgs, LookupArgs, ReconcileArgs, RouteArgs, SurveyArgs, VerifyArgs};
 pub use identity::{KeyArgs, NormalizeArgs, NormalizerOption};
 pub use quarantine::{
@@ -72,6 +74,12 @@ pub enum Command {
         #[command(subcommand)]
         command: TopicsCommand,
     },
+    /// Show the configuration that holds, or every setting that there is.
+    Config {
+        /// What to show.
+        #[command(subcommand)]
+        command: ConfigCommand,
+    },
     /// Look at quarantined records, and bring them back.
     Quarantine {
         /// What to do with them.
@@ -120,17 +128,6 @@ pub enum TopicsCommand {
     Diff(TopicsArgs),
 }
 
-/// Which configuration, and which cluster.
-#[derive(Args, Clone, Debug)]
-pub struct ConfigArgs {
-    /// The configuration file.
-    #[arg(long, value_name = "FILE", default_value = "config/oncegate.toml")]
-    pub config: PathBuf,
-    /// Brokers to ask first, in place of `bootstrap.servers`.
-    #[arg(long, value_name = "HOST:PORT,...", env = "ONCEGATE_BOOTSTRAP")]
-    pub bootstrap: Option<String>,
-}
-
 /// Arguments of `run`.
 #[derive(Args, Clone, Debug)]
 pub struct RunArgs {
@@ -177,15 +174,6 @@ pub struct TopicsArgs {
     /// How long to wait for each answer of the cluster.
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = humantime::parse_duration)]
     pub timeout: std::time::Duration,
-}
-
-impl ConfigArgs {
-    /// What the command line sets in place of the file.
-    pub fn overrides(&self) -> Overrides {
-        // An empty variable is one that is not set.
-        let bootstrap = self.bootstrap.clone().filter(|servers| !servers.is_empty());
-        Overrides { bootstrap, ..Overrides::default() }
-    }
 }
 
 impl RunArgs {

@@ -6,6 +6,7 @@ mod act;
 pub mod adopt;
 pub mod check;
 pub mod completions;
+pub mod config;
 mod evidence;
 pub mod key;
 pub mod lookup;
@@ -24,7 +25,7 @@ use crate::cli::{Command, Outcome, TopicsCommand};
 use crate::identity::{Recipe, shipped_recipe, shipped_recipes};
 use crate::settings::{Overrides, RouteSettings, Settings, nearest, read_recipe};
 use chrono::{DateTime, SecondsFormat};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Does what the command line says.
 pub fn dispatch(command: Command) -> Outcome {
@@ -34,6 +35,7 @@ pub fn dispatch(command: Command) -> Outcome {
         Command::Check(args) => check::check(&args),
         Command::Topics { command: TopicsCommand::Apply(args) } => topics::apply(&args),
         Command::Topics { command: TopicsCommand::Diff(args) } => topics::diff(&args),
+        Command::Config { command } => config::config(&command),
         Command::Reconcile(args) => reconcile::reconcile(&args),
         Command::Verify(args) => verify::verify(&args),
         Command::Lookup(args) => lookup::lookup(&args),
@@ -50,8 +52,9 @@ pub fn dispatch(command: Command) -> Outcome {
 }
 
 /// Reads the settings, or tells every fault.
-fn load(path: &Path, overrides: &Overrides) -> Result<Settings, Outcome> {
-    Settings::load(path, overrides).map_err(|faults| {
+fn load(paths: &[PathBuf], overrides: &Overrides) -> Result<Settings, Outcome> {
+    let loaded = Settings::load_all(paths, overrides).map(|(settings, _)| settings);
+    loaded.map_err(|faults| {
         eprintln!("{faults}");
         Outcome::Faulty
     })

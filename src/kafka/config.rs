@@ -42,7 +42,7 @@ const RECONNECT: (&str, &str) = ("reconnect.backoff.max.ms", "1000");
 const CONNECTIONS: &str = "broker";
 
 /// The defaults of consumers, which the settings may change.
-const CONSUMER_DEFAULTS: [(&str, &str); 4] = [
+pub const CONSUMER_DEFAULTS: [(&str, &str); 4] = [
     ("client.id", "oncegate"),
     RECONNECT,
     // A first record is not held back for more than this.
@@ -52,7 +52,7 @@ const CONSUMER_DEFAULTS: [(&str, &str); 4] = [
 ];
 
 /// The defaults of producers, which the settings may change.
-const PRODUCER_DEFAULTS: [(&str, &str); 6] = [
+pub const PRODUCER_DEFAULTS: [(&str, &str); 6] = [
     ("client.id", "oncegate"),
     RECONNECT,
     ("linger.ms", "5"),

@@ -190,7 +190,17 @@ impl TransactionalProducer {
             .map_err(|error| txn_error("create producer", &error))?;
         if let Err(error) = producer.init_transactions(Duration::from_millis(wait_ms)) {
             discard("producer", producer);
-            return Err(txn_error("init transactions", &error));
+            let mut told = txn_error("init transactions", &error);
+            let denied = RDKafkaErrorCode::TransactionalIdAuthorizationFailed;
+            if let (Some(code), Some(id)) =
+                (error.rdkafka_error_code(), config.get("transactional.id"))
+                && code == denied
+            {
+                told.message.push_str(&format!(
+                    "; allow WRITE and DESCRIBE on the transactional id {id} (docs/security.md)"
+                ));
+            }
+            return Err(told);
         }
         let producer = Arc::new(producer);
         let offsets_call = OffsetsCall::spawn(Arc::clone(&producer)).map_err(|error| TxnError {

@@ -14,6 +14,7 @@
 //! | [`process`] | an `oncegate` process as a child, and the faults it can suffer |
 //! | [`http`] | one GET, for readiness and metrics |
 //! | [`open`] | whether a transaction is open on a topic |
+//! | [`rules`] | the rights that a document tells, as rules |
 //! | [`scene`] | one route on topics of its own, its processes, and what must hold at the end |
 //! | [`signals`] | waiting for the end that a person asks for |
 //! | [`wait`] | waiting for a condition, the only place that may poll with a pause |
@@ -32,6 +33,7 @@ pub mod open;
 pub mod process;
 pub mod produce;
 pub mod reader;
+pub mod rules;
 pub mod scene;
 pub mod signals;
 pub mod topics;

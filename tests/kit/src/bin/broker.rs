@@ -60,7 +60,7 @@ fn stay(arguments: &Arguments) -> Result<()> {
         brokers: arguments.brokers,
         properties: arguments.properties.clone(),
         faults: arguments.local,
-        proxies: Vec::new(),
+        ..BrokerOptions::default()
     };
     // A signal that comes while the cluster starts ends this process, and the kit's guard then
     // ends what was started.
