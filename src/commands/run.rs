@@ -26,8 +26,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// is not there is waited for, not ready.
 pub fn run(args: RunArgs) -> Outcome {
     logging::start(args.log_format);
-    let outcome = match Settings::load(&args.config.config, &args.overrides()) {
-        Ok(settings) => match serve(settings, args.log_format) {
+    let outcome = match Settings::load_all(&args.config.config, &args.overrides()) {
+        Ok((settings, _)) => match serve(settings, args.log_format) {
             Ok(()) => Outcome::Fine,
             Err(why) => {
                 tell(args.log_format, &format!("run: {why}"));

@@ -48,7 +48,7 @@ fn ask(address: &Address, args: &StatusArgs) -> Result<(Status, String), String>
 }
 
 fn configured(config: &Path) -> Result<SocketAddr, Outcome> {
-    Ok(load(config, &Overrides::default())?.http_listen)
+    Ok(load(&[config.to_owned()], &Overrides::default())?.http_listen)
 }
 
 /// A process that listens everywhere is reached here.
