@@ -74,7 +74,7 @@ end() {
     trap - EXIT
     if [ "$status" -ne 0 ]; then
         say "FAILED; the ends of the logs:"
-        $compose logs --no-color --tail=25 2>/dev/null >&2 || true
+        $compose logs --no-color --tail=25 >&2 2>/dev/null || true
         tail -n 5 "$work/dockerd.log" >&2 || true
     fi
     $compose down -v --remove-orphans >/dev/null 2>&1 || true
@@ -102,7 +102,7 @@ quietly() {
     "$@" >"$work/said" 2>&1 || fail "$1 $2: $(tail -n 30 "$work/said")"
 }
 
-# --- base images, made once and kept in the engine -----------------------------------------------
+# --- base images, kept in the engine -------------------------------------------------------------
 
 has_image() { docker image inspect "$1" >/dev/null 2>&1; }
 
@@ -120,10 +120,11 @@ if ! has_image "$base_image"; then
     rm -rf "$work/root"
 fi
 
-if ! has_image "$kafka_image"; then
-    say "making $kafka_image"
-    mkdir -p "$work/kafka/libs"
-    cat >"$work/kafka/pom.xml" <<END
+say "making $kafka_image"
+kafka=$cache/kafka-${kafka_image##*:}
+if ! [ -d "$kafka" ]; then
+    mkdir -p "$work/jars"
+    cat >"$work/jars/pom.xml" <<END
 <project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>oncegate</groupId><artifactId>image</artifactId><version>1</version>
@@ -136,21 +137,30 @@ if ! has_image "$kafka_image"; then
   </dependencies>
 </project>
 END
-    quietly mvn -q -B -f "$work/kafka/pom.xml" \
+    quietly mvn -q -B -f "$work/jars/pom.xml" \
         org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies \
-        -DincludeScope=runtime "-DoutputDirectory=$work/kafka/libs"
-    # As the real image does it: the wrapper turns KAFKA_... variables into a file, formats the
-    # folder where it is not yet, and then the broker starts.
-    cat >"$work/kafka/run" <<'END'
+        -DincludeScope=runtime "-DoutputDirectory=$work/jars/libs"
+    mkdir -p "$kafka.part"
+    mv "$work/jars/libs" "$kafka.part/"
+    mv "$kafka.part" "$kafka"
+fi
+# As the real image does it: the wrapper turns KAFKA_... variables into a file and formats the folder
+# where that was not done yet, which is no fault; then the broker starts.
+cat >"$kafka/run" <<'END'
 #!/bin/sh
 set -e
-java -Xmx128m -cp '/opt/kafka/libs/*' kafka.docker.KafkaDockerWrapper setup \
+said=$(java -Xmx128m -cp '/opt/kafka/libs/*' kafka.docker.KafkaDockerWrapper setup \
     --default-configs-dir /etc/kafka/docker --mounted-configs-dir /mnt/shared/config \
-    --final-configs-dir /opt/kafka/config
+    --final-configs-dir /opt/kafka/config 2>&1) ||
+    echo "$said" | grep -i 'already formatted' ||
+    {
+        echo "$said"
+        exit 1
+    }
 exec java -Xmx512m -cp '/opt/kafka/libs/*' kafka.Kafka /opt/kafka/config/server.properties
 END
-    chmod 0755 "$work/kafka/run"
-    cat >"$work/kafka/Dockerfile" <<END
+chmod 0755 "$kafka/run"
+cat >"$kafka/Dockerfile" <<END
 FROM $base_image
 RUN apt-get update \
     && apt-get install -y --no-install-recommends openjdk-17-jre-headless \
@@ -166,8 +176,7 @@ USER appuser
 VOLUME ["/var/lib/kafka/data"]
 CMD ["/etc/kafka/docker/run"]
 END
-    quietly docker build -t "$kafka_image" "$work/kafka"
-fi
+quietly docker build -t "$kafka_image" "$kafka"
 
 # The real image has busybox's wget, which the health check asks with.
 say "making $prometheus_image, which holds Debian's Prometheus"

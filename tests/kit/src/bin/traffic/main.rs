@@ -21,7 +21,8 @@ use crate::flow::Flow;
 
 /// A cluster that starts at the same time needs a while.
 const START_TIMEOUT: Duration = Duration::from_secs(120);
-const STEP_TIME: Duration = Duration::from_millis(100);
+/// Few and larger transactions cost the broker less than many small ones.
+const STEP_TIME: Duration = Duration::from_millis(500);
 const TELL_EVERY: Duration = Duration::from_secs(60);
 /// Kafka deletes the oldest segments of a raw partition beyond this: what runs for ever must not
 /// fill the disk with what was read long ago.
