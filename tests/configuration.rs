@@ -125,7 +125,7 @@ fn what_is_shown_is_what_holds() {
             let loaded = Settings::load_all(paths, &Overrides::default());
             loaded.unwrap_or_else(|faults| panic!("{faults}\n{first}")).0
         };
-        let (given, again) = (load(&paths), load(&[path.clone()]));
+        let (given, again) = (load(&paths), load(std::slice::from_ref(&path)));
         assert_eq!(bare(&first), bare(&shown(&[path], &Overrides::default())));
         assert_eq!(given.group, again.group);
         assert_eq!(given.store_memory_bytes, again.store_memory_bytes);
