@@ -88,7 +88,7 @@ fn oncegate_is_told_what_it_takes() {
     let listen = args.listen.expect("an address");
     assert!(listen.ip().is_unspecified(), "others in the network ask for metrics");
     assert_eq!(texts(oncegate, "/ports"), [format!("127.0.0.1:{0}:{0}", listen.port())]);
-    assert_eq!(args.config.config.to_str(), Some("/srv/config/oncegate.toml"));
+    assert_eq!(args.config.config, [std::path::Path::new("/srv/config/oncegate.toml")]);
     let state = args.state_dir.expect("a state directory");
     let state_volume = format!("oncegate-state:{}", state.display());
     let mounts = texts(oncegate, "/volumes");

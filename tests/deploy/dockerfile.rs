@@ -19,7 +19,7 @@ fn the_image_runs_oncegate_and_nobodys_root() {
     assert_eq!(json_form("ENTRYPOINT"), [["traffic"], ["oncegate"]]);
     let commands = json_form("CMD");
     let args = run_args(&commands[1]);
-    assert_eq!(args.config.config.to_str(), Some("/etc/oncegate/oncegate.toml"));
+    assert_eq!(args.config.config, [std::path::Path::new("/etc/oncegate/oncegate.toml")]);
     let state = args.state_dir.expect("a state directory");
     assert_eq!(json_form("VOLUME"), [[state.to_str().unwrap()]]);
     let port = args.listen.expect("an address").port();

@@ -29,7 +29,7 @@ fn the_unit_runs_what_the_command_line_takes() {
     let words: Vec<String> = start.split(' ').map(str::to_owned).collect();
     assert_eq!(words[0], "/usr/bin/oncegate");
     let args = run_args(&words[1..]);
-    assert_eq!(args.config.config.to_str(), Some("/etc/oncegate/oncegate.toml"));
+    assert_eq!(args.config.config, [std::path::Path::new("/etc/oncegate/oncegate.toml")]);
     // The port is that of the configuration: this machine's alone unless told otherwise.
     assert_eq!(args.listen, None);
     assert_eq!(one("StateDirectory"), "oncegate");
