@@ -85,7 +85,7 @@ wait_for() {
 # Starts a broker, two processes and traffic that does not end.
 start_scene() {
     [ -x "$BIN/demo" ] || fail "$BIN/demo is not there: run make build"
-    "$BIN/demo" --keep --records 20000 >"$folder/scene.log" 2>&1 &
+    TMPDIR=$folder "$BIN/demo" --keep --records 20000 >"$folder/scene.log" 2>&1 &
     scene=$!
 }
 
