@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # What an operations team is given, tried on a run: the alert rules by promtool, the dashboard as a
 # file, then every query of both against a Prometheus that scrapes two processes under load on a real
-# broker. Installs Prometheus from the system's packages where it is lacking.
-# Must not be in here: what is right of a dashboard, which is scripts/check-dashboard.py's to say.
+# broker; and the status page of one of them in a browser. Installs Prometheus and Chromium from the
+# system's packages where they are lacking.
+# Must not be in here: what is right of a dashboard, which is scripts/check-dashboard.py's to say, or
+# of the page, which is scripts/check_page.py's.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -72,6 +74,18 @@ install_prometheus() {
     [ "$installed" -eq 0 ] || fail "apt-get could not install prometheus; see above"
 }
 
+install_browser() {
+    has chromium || has chromium-browser || has google-chrome && return
+    has apt-get || fail "no Chromium is in PATH; install one"
+    [ "$(id -u)" -eq 0 ] || fail "missing here; run:
+    sudo apt-get update && sudo apt-get install -y --no-install-recommends chromium fonts-dejavu-core"
+    say "installing chromium"
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get update -qq || true
+    apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null ||
+        fail "apt-get could not install chromium; see above"
+}
+
 # Waits until a command succeeds: `wait_for SECONDS WHAT COMMAND...`.
 wait_for() {
     local until=$((SECONDS + $1)) what=$2
@@ -85,7 +99,7 @@ wait_for() {
 # Starts a broker, two processes and traffic that does not end.
 start_scene() {
     [ -x "$BIN/demo" ] || fail "$BIN/demo is not there: run make build"
-    "$BIN/demo" --keep --records 20000 >"$folder/scene.log" 2>&1 &
+    TMPDIR=$folder "$BIN/demo" --keep --records 20000 >"$folder/scene.log" 2>&1 &
     scene=$!
 }
 
@@ -135,6 +149,7 @@ EOF
 
 has python3 || fail "python3 is not in PATH"
 install_prometheus
+install_browser
 
 promtool check rules config/prometheus/alerts.yml
 promtool test rules config/prometheus/alerts_test.yml
@@ -149,4 +164,6 @@ start_prometheus
 say "Prometheus scrapes $(scene_targets | paste -sd' ' -)"
 python3 -B scripts/check-dashboard.py --prometheus "http://$address" --interval 1 --minutes 5 \
     --wait "$PANELS_TIMEOUT"
+say "the status page in a browser"
+scripts/check-page.sh "http://$(scene_targets | head -n 1)/" "$folder/page"
 say "all passed in $SECONDS s"

@@ -88,6 +88,7 @@ def is_it_working(board):
         "topic gets nothing.",
         [target(f"sum by (outcome) ({rate('oncegate_transactions_total', ROUTE)})", "{{outcome}}")],
         "ops",
+        6,
     )
     board.lines(
         "Rebalances and fencing",
@@ -105,6 +106,7 @@ def is_it_working(board):
             ),
         ],
         "short",
+        6,
     )
     board.lines(
         "Free disk",
@@ -117,9 +119,22 @@ def is_it_working(board):
             )
         ],
         "percentunit",
+        6,
         steps=thresholds(RED, (0.05, YELLOW), (0.15, GREEN)),
         min=0,
         max=1,
+    )
+    board.lines(
+        "Log lines",
+        "Warnings and errors logged, repetitions that the log leaves out included.",
+        [
+            target(
+                f"sum by (level) (increase(oncegate_log_lines_total{{{PROCESS}}}[$__rate_interval]))",
+                "{{level}}",
+            )
+        ],
+        "short",
+        6,
     )
     board.table(
         "Processes now",
