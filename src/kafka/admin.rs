@@ -198,7 +198,10 @@ impl Admin {
         let mut configs = BTreeMap::new();
         for resource in self.configs(&topics)? {
             match resource {
-                Ok(ConfigResource { specifier: OwnedResourceSpecifier::Topic(name), entries }) => {
+                // The wrapper passes over refusals: what it gives then has no entries.
+                Ok(ConfigResource { specifier: OwnedResourceSpecifier::Topic(name), entries })
+                    if !entries.is_empty() =>
+                {
                     configs.insert(name, values(entries));
                 }
                 Ok(_) => {}
@@ -218,6 +221,7 @@ impl Admin {
     /// [`AdminError`] where the cluster says nothing at all.
     pub fn broker_config(&self, id: i32) -> Result<Option<BTreeMap<String, String>>, AdminError> {
         match self.configs(&[ResourceSpecifier::Broker(id)])?.into_iter().next() {
+            Some(Ok(resource)) if resource.entries.is_empty() => Ok(None),
             Some(Ok(resource)) => Ok(Some(values(resource.entries))),
             None | Some(Err(RDKafkaErrorCode::ClusterAuthorizationFailed)) => Ok(None),
             Some(Err(code)) => Err(self.error_of_code(code)),

@@ -240,12 +240,16 @@ fn done(name: &str, seed: u64, user: &str) -> Scene {
 fn each_is_needed(scene: &Scene, admin: &Admin, acls: &[Acl], commands: &[&[&str]]) {
     for acl in acls {
         admin.remove_acl(acl).expect("taken away");
+        let name = match acl.resource {
+            Resource::Group => format!("the group {}", acl.name),
+            _ => acl.name.clone(),
+        };
         let what = format!("without {acl} one of {commands:?} fails and names it");
         let told = wait_for(SOON, &what, || {
             let mut all = String::new();
             for command in commands {
                 let (sound, said) = scene.command_with(CONFIG, command).expect("it runs");
-                if !sound && said.contains(&acl.name) {
+                if !sound && said.contains(&name) {
                     return Ok(());
                 }
                 all.push_str(&format!("{command:?}, success {sound}:\n{said}\n"));
