@@ -19,8 +19,8 @@ pub use scraped::{HostFigures, HostGauge};
 
 /// A transaction that was committed.
 const COMMITTED: &str = "committed";
-/// Verdicts that are no reasons of quarantine.
-const VERDICTS: [&str; 5] = ["first", "duplicate", "replayed", "correction", "conflict"];
+/// Verdicts that are no reasons of quarantine, as a conflict is.
+const VERDICTS: [&str; 4] = ["first", "duplicate", "replayed", "correction"];
 
 /// Every metric of the process.
 pub struct Metrics {

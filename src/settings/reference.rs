@@ -48,7 +48,8 @@ These take the place of what the files say. `oncegate help COMMAND` tells all op
 ";
 
 const OTHER_VARIABLES: &str = "
-`RUST_LOG` sets what is logged, as `info` (without it) or `info,oncegate=debug`. Other variables are
+`RUST_LOG` sets what is logged, as `info` (without it) or `info,oncegate=debug`;
+`ONCEGATE_LOG_FORMAT`, or `--log-format` of `run`, sets how: `human` (without it) or `json`. Other variables are
 read only where a value in `[kafka]` names them.
 ";
 
