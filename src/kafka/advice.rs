@@ -2,7 +2,7 @@
 //! Must not be in here: a client, or a value of a property.
 
 /// Words of librdkafka, and what a person can do.
-const KNOWN: [(&str, &str); 10] = [
+const KNOWN: [(&str, &str); 11] = [
     (
         "certificate verify failed",
         "`ssl.ca.location` in [kafka] must name the certificate of the authority that signed the \
@@ -23,6 +23,8 @@ const KNOWN: [(&str, &str); 10] = [
     ("incorrect security.protocol", PROTOCOL),
     ("wrong version number", PROTOCOL),
     ("SSL handshake failed: Disconnected", PROTOCOL),
+    // A listener that wants SASL ends the connection of a client that begins without.
+    ("SSL connection closed by peer", PROTOCOL),
     // The connection ended before the first answer: at a port with TLS, no request is understood.
     ("in state APIVERSION_QUERY", PROTOCOL),
 ];

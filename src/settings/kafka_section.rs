@@ -76,8 +76,9 @@ pub fn read(
         return properties;
     }
     if !faulty {
-        tokens(&properties, document);
-        together(&properties, document, at);
+        if mechanism(&properties, document) {
+            together(&properties, document, at);
+        }
     }
     properties
 }
@@ -179,19 +180,30 @@ fn told(name: &str, value: &str, fault: PropertyFault) -> (String, String) {
     }
 }
 
-/// A mechanism that this build has no way to get tokens for would be waited for without end.
-fn tokens(properties: &ClientProperties, document: &Document<'_>) {
+/// Whether the client can log in by the mechanism that is asked for, if one is. It would say itself
+/// that it knows none of that name, but with the value; and one that this build has no way to get
+/// tokens for would be waited for without end.
+fn mechanism(properties: &ClientProperties, document: &Document<'_>) -> bool {
     const MECHANISM: &str = "sasl.mechanism";
+    const BUILT_IN: [&str; 3] = ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"];
     const UNSIGNED: &str = "enable.sasl.oauthbearer.unsecure.jwt";
-    let mechanism = properties.get(MECHANISM).unwrap_or_default();
-    if let Some(at) = properties.at(MECHANISM)
-        && mechanism.eq_ignore_ascii_case("OAUTHBEARER")
-        && properties.get(UNSIGNED) != Some("true")
-    {
-        let what = format!("`{MECHANISM}` is one that this build cannot get tokens for");
-        let meant = "it is built without OIDC; `PLAIN`, `SCRAM-SHA-256` and `SCRAM-SHA-512` work";
-        document.fault(at..at, what, meant);
+    let (Some(at), Some(asked)) = (properties.at(MECHANISM), properties.get(MECHANISM)) else {
+        return true;
+    };
+    if BUILT_IN.contains(&asked) {
+        return true;
     }
+    let by_token = asked == "OAUTHBEARER";
+    if by_token && properties.get(UNSIGNED) == Some("true") {
+        return true;
+    }
+    let what = match by_token {
+        true => format!("`{MECHANISM}` is one that this build cannot get tokens for"),
+        false => format!("`{MECHANISM}` is none that this build has"),
+    };
+    let meant = "it is built without OIDC; `PLAIN`, `SCRAM-SHA-256` and `SCRAM-SHA-512` work";
+    document.fault(at..at, what, meant);
+    by_token
 }
 
 /// All properties together: files that are not there, properties that exclude each other.
