@@ -11,7 +11,7 @@ FROM ${RUST_IMAGE} AS build
 # bindgen loads libclang; the image has the compiler, OpenSSL and zlib already.
 RUN apt-get update \
     && apt-get install -y --no-install-recommends g++ libclang-dev libssl-dev make pkg-config zlib1g-dev \
-    && rm -rf /var/lib/apt/lists/*
+    && apt-get clean && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY . .
 ENV CARGO_TARGET_DIR=/target CARGO_INCREMENTAL=0
@@ -23,7 +23,7 @@ RUN cargo build --release --workspace --locked \
 FROM ${BASE_IMAGE} AS base
 RUN apt-get update \
     && apt-get install -y --no-install-recommends ca-certificates libssl3 libstdc++6 zlib1g \
-    && rm -rf /var/lib/apt/lists/* \
+    && apt-get clean && rm -rf /var/lib/apt/lists/* \
     && useradd --system --uid 10001 --user-group --no-create-home --shell /usr/sbin/nologin oncegate
 
 FROM base AS traffic

@@ -64,10 +64,16 @@ impl Seen {
         Some(self.view.committed_next).filter(|next| *next >= 0)
     }
 
+    /// Where the raw partition ends. It is asked once a second, so that what is committed may be
+    /// further; then it ends there at least.
+    pub fn raw_end(&self) -> Option<i64> {
+        let end = self.figures.as_ref()?.raw_end?;
+        Some(self.committed_next().map_or(end, |next| end.max(next)))
+    }
+
     /// Offsets that are not committed.
     pub fn lag_records(&self) -> Option<i64> {
-        let end = self.figures.as_ref()?.raw_end?;
-        Some((end - self.committed_next()?).max(0))
+        Some(self.raw_end()? - self.committed_next()?)
     }
 
     /// Age in seconds of the oldest record that is not committed, by its timestamp where it was

@@ -226,7 +226,7 @@ fn partition(seen: &Seen, now_ms: i64) -> PartitionStatus {
         partition: view.partition,
         state: view.state.to_owned(),
         committed_offset: seen.committed_next(),
-        raw_end_offset: figures.and_then(|of| of.raw_end),
+        raw_end_offset: seen.raw_end(),
         lag_records: seen.lag_records(),
         lag_seconds: seen.lag_seconds(now_ms),
         refusal: view.refusal.as_ref().map(|refusal| RefusalStatus {
@@ -385,6 +385,16 @@ mod tests {
         let status = told(&working());
         let text = serde_json::to_string(&status).unwrap();
         assert_eq!(serde_json::from_str::<Status>(&text).unwrap(), status);
+    }
+
+    #[test]
+    fn a_log_ends_nowhere_before_what_is_committed() {
+        let board = working();
+        let partitions = vec![PartitionView { committed_next: 130, ..view(4, "running") }];
+        let view = WorkerView { joined: true, producing: true, hindered: None, partitions };
+        board.set(&("lab".to_owned(), 0), view);
+        let partition = &told(&board).routes[0].partitions[0];
+        assert_eq!((partition.raw_end_offset, partition.lag_records), (Some(130), Some(0)));
     }
 
     #[test]

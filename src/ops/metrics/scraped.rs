@@ -152,7 +152,7 @@ impl Scraped {
         set(&self.restore_next, seen.view.restoring.map(|progress| progress.next));
         set(&self.restore_end, seen.view.restoring.map(|progress| progress.end));
         let Some(figures) = &seen.figures else { return };
-        set(&self.raw_end, figures.raw_end);
+        set(&self.raw_end, seen.raw_end());
         set_seconds(&self.clock, figures.clock_micros.map(|micros| micros as f64 / 1e6));
         set_seconds(&self.horizon, figures.horizon_micros.map(|micros| micros as f64 / 1e6));
         if let Some(store) = &figures.store {
