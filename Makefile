@@ -22,10 +22,10 @@ ARGS ?=
 export RUST_TEST_THREADS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test broker bench chaos recovery
+.PHONY: help deps build demo test broker bench chaos recovery sizing test-ops
 
 help: ## Say what there is
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
 deps: ## Install what building and running need, or say how
 	@sh scripts/deps.sh
@@ -33,8 +33,8 @@ deps: ## Install what building and running need, or say how
 build: deps ## Build everything, in the one profile that all targets share
 	$(BUILD)
 
-demo: build ## Run the gate on a real broker, kill it, and count what came out
-	@$(BIN)/demo $(ARGS)
+demo: build ## Run the gate on a real broker, kill it, and count what came out (KEEP=1 to look)
+	@$(BIN)/demo $(if $(KEEP),--keep) $(ARGS)
 
 test: build ## Format, lint, and all tests: unit, property and real-broker
 	$(CARGO) fmt --all -- --check
@@ -42,6 +42,9 @@ test: build ## Format, lint, and all tests: unit, property and real-broker
 	$(CARGO) test --no-default-features --locked
 	$(CARGO) test --release --workspace --locked --no-fail-fast
 	@echo "make test: all passed"
+
+test-ops: build ## Alert rules and dashboard, against a Prometheus that scrapes a run
+	@BIN=$(BIN) bash scripts/test-ops.sh
 
 broker: build ## Start a Kafka broker in the background (BROKERS=3 for three)
 	@$(BIN)/broker --detach --brokers $(BROKERS) $(ARGS)
@@ -54,3 +57,6 @@ chaos: build ## Three brokers, three processes, faults at random (SEED=n MINUTES
 
 recovery: build ## Measure how long it takes to come back after a kill, a deploy, a lost store
 	@$(BIN)/recovery $(ARGS)
+
+sizing: build ## Measure what an event costs in store, journal and memory
+	@$(BIN)/sizing $(ARGS)

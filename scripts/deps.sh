@@ -56,6 +56,8 @@ has pkg-config || need pkg-config
 has_library openssl || need libssl-dev
 has_library zlib || need zlib1g-dev
 has_libclang || need libclang-dev
+# The tests of TLS make certificates.
+has openssl || need openssl
 # A broker of one's own is a JVM; a cluster that is given needs none.
 if [ -z "${ONCEGATE_BOOTSTRAP:-}" ]; then
     java_is_new || need java17

@@ -17,7 +17,7 @@
 //! | `check` | everything that is wrong between settings and cluster | repairs, printing |
 //! | `cli`, `commands` | the command line, one file a subcommand | rules |
 //! | `service` | the workers of all routes of one process, from settings to an orderly end | what a worker does |
-//! | `ops` | readiness, metrics, logs | `kafka`, `store` |
+//! | `ops` | readiness, metrics, status, logs | `kafka`, `store` |
 //! | `named` | closed lists whose values have names | any list |
 //!
 //! The first three build alone, without C++: `cargo build --no-default-features`.

@@ -9,7 +9,8 @@ use crate::kafka::config::{
 };
 use crate::kafka::{KafkaBroker, KafkaWitnesses, RouteTopics};
 use crate::ops::board::Board;
-use crate::ops::metrics::{Counting, Metrics};
+use crate::ops::metrics::{Counting, HostFigures, HostGauge, Metrics};
+use crate::ops::status::{About, RouteNames};
 use crate::ops::watchdog::Watchdog;
 use crate::processor::instance::Instance;
 use crate::processor::pool::run_worker;
@@ -19,6 +20,7 @@ use crate::processor::transaction::TransactionLimits;
 use crate::processor::worker::Worker;
 use crate::settings::{ClientProperties, RouteSettings, Settings};
 use crate::store::{RocksStore, RocksStores, StoreBudget, open_files_limit};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -66,7 +68,8 @@ impl Service {
         };
         let stores =
             RocksStores::open(&settings.state_dir, budget).map_err(|error| error.to_string())?;
-        let metrics = Metrics::new(settings.routes.iter().map(|route| route.name.as_str()))
+        let routes = settings.routes.iter().map(|route| route.name.as_str());
+        let metrics = Metrics::new(routes, host_gauge(stores.clone(), &settings.state_dir))
             .map_err(|error| error.to_string())?;
         Ok(Service {
             settings,
@@ -76,6 +79,20 @@ impl Service {
             metrics: Arc::new(metrics),
             stop,
         })
+    }
+
+    /// What of the process does not change.
+    pub fn about(&self) -> About {
+        let names = |route: &RouteSettings| RouteNames {
+            name: route.name.clone(),
+            raw: route.raw.clone(),
+            clean: route.clean.clone(),
+        };
+        About {
+            instance: self.instance.id().to_owned(),
+            group: self.settings.group.clone(),
+            routes: self.settings.routes.iter().map(names).collect(),
+        }
     }
 
     /// The board that readiness is read from.
@@ -198,6 +215,21 @@ impl Service {
         }
         failed.map_or(Ok(()), Err)
     }
+}
+
+/// What the workers share, asked at each scrape.
+fn host_gauge(stores: RocksStores, state_dir: &Path) -> HostGauge {
+    let state_dir = state_dir.to_owned();
+    Box::new(move || {
+        let space = rustix::fs::statvfs(&state_dir).ok();
+        let bytes = |blocks: u64| space.as_ref().map_or(0, |space| blocks * space.f_frsize);
+        HostFigures {
+            free_bytes: bytes(space.as_ref().map_or(0, |space| space.f_bavail)),
+            size_bytes: bytes(space.as_ref().map_or(0, |space| space.f_blocks)),
+            store_memory_bytes: stores.memory_bytes() as u64,
+            cache: stores.cache_hits_and_misses(),
+        }
+    })
 }
 
 /// Whether the process may open enough files to begin with.

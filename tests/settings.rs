@@ -182,6 +182,17 @@ fn what_is_said_is_what_is_set() {
     assert_eq!((defaults.session_timeout_ms, defaults.transaction_timeout_ms), (10_000, 10_000));
 }
 
+/// Whoever reaches the port sees topics, offsets and refusals: nobody but this machine, unless it
+/// is told otherwise.
+#[test]
+fn the_port_is_of_this_machine_alone() {
+    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("config/oncegate.toml");
+    for file in [folder().join("least.toml"), shipped] {
+        let settings = load(&file).unwrap_or_else(|told| panic!("{told:?}"));
+        assert_eq!(settings.http_listen, "127.0.0.1:9464".parse().unwrap(), "{}", file.display());
+    }
+}
+
 #[test]
 fn the_command_line_overrides_the_file() {
     let overrides = Overrides {

@@ -2,7 +2,7 @@
 //! Must not be in here: the rules of single topics; they stand in `topics` and `configs`.
 
 use super::report::{CheckReport, Finding, Level, RouteFacts, TopicIds};
-use super::{configs, topics};
+use super::{configs, rights, topics};
 use crate::kafka::{ClusterFacts, OutputLimits};
 use crate::settings::{RouteSettings, TopicRole};
 use crate::topics::{Declarations, plan};
@@ -24,6 +24,7 @@ pub fn judge(
         let before = report.count(Level::Error);
         let mut findings = Findings { route, facts, list: &mut report.findings };
         topics::judge(&mut findings);
+        rights::judge(&mut findings);
         configs::judge(&mut findings);
         timeouts(&mut findings);
         match route_facts(route, facts) {

@@ -6,6 +6,7 @@
 mod configs;
 mod judge;
 mod report;
+mod rights;
 mod tests;
 mod topics;
 
@@ -44,7 +45,8 @@ impl From<AdminError> for CheckError {
 /// [`CheckError`] where there are no facts to judge.
 pub fn check(settings: &Settings, timeout: Duration) -> Result<CheckReport, CheckError> {
     let admin = Admin::new(&settings.kafka, timeout)?;
-    let facts = facts_of(settings, &admin)?;
+    let groups: Vec<&str> = settings.routes.iter().map(|route| route.group_id.as_str()).collect();
+    let facts = gather(&admin, &topic_names(&settings.routes), &groups)?;
     let declarations = Declarations::read(&settings.topics_dir, &settings.routes);
     Ok(judge(&settings.routes, &declarations, &facts))
 }
@@ -54,5 +56,5 @@ pub fn check(settings: &Settings, timeout: Duration) -> Result<CheckReport, Chec
 /// # Errors
 /// [`AdminError`] where the cluster gives no answer.
 pub fn facts_of(settings: &Settings, admin: &Admin) -> Result<ClusterFacts, AdminError> {
-    gather(admin, &topic_names(&settings.routes))
+    gather(admin, &topic_names(&settings.routes), &[])
 }

@@ -2,7 +2,9 @@
 #![cfg(test)]
 
 use super::{CheckReport, Level, judge};
-use crate::kafka::{ClusterFacts, Configs, OutputLimits, TopicDescription, TopicFacts, TopicId};
+use crate::kafka::{
+    ClusterFacts, Configs, OutputLimits, Rights, TopicDescription, TopicFacts, TopicId,
+};
 use crate::settings::{Arrival, RouteSettings, TopicRole, sample_route};
 use crate::topics::{Declarations, topic_names};
 
@@ -23,7 +25,7 @@ impl World {
         let mut facts = ClusterFacts::default();
         for (nth, topic) in topic_names(std::slice::from_ref(&route)).into_iter().enumerate() {
             let id = TopicId::from_halves(7, nth as i64);
-            let description = TopicDescription { id, partitions: 4, replication: 3 };
+            let description = TopicDescription { id, partitions: 4, replication: 3, rights: None };
             let mut configs = configs(&[
                 ("cleanup.policy", "delete"),
                 ("max.message.bytes", "2000000"),
@@ -90,7 +92,9 @@ const CASES: &[Case] = &[
     ),
     (
         |world| world.replace("raw", TopicFacts::Denied),
-        &["error: raw: may not be described; allow DESCRIBE on it"],
+        &[
+            "error: raw: may not be described; it is the raw topic of route lab; allow READ and DESCRIBE_CONFIGS on it",
+        ],
     ),
     (
         |world| world.replace("clean", TopicFacts::Missing),
@@ -243,6 +247,32 @@ const CASES: &[Case] = &[
             }
         },
         &["error: route lab: the cluster tells no max.message.bytes of its topics"],
+    ),
+    (
+        |world| {
+            let all = Some(Rights { read: true, write: true });
+            for topic in ["raw", "clean", "quarantine", "audit", "g.lab.journal"] {
+                world.describe(topic, |topic| topic.rights = all);
+            }
+            world.facts.groups.insert("g.lab".into(), Rights { read: true, write: false });
+        },
+        &[],
+    ),
+    (
+        |world| {
+            let (read, write) =
+                (Rights { read: true, write: false }, Rights { read: false, write: true });
+            world.describe("raw", |topic| topic.rights = Some(read));
+            world.describe("clean", |topic| topic.rights = Some(read));
+            world.describe("audit", |topic| topic.rights = Some(write));
+            world.describe("g.lab.journal", |topic| topic.rights = Some(write));
+            world.facts.groups.insert("g.lab".into(), Rights::default());
+        },
+        &[
+            "error: clean: this user may not write to it; it is the clean topic of route lab; allow WRITE on it",
+            "error: g.lab.journal: this user may not read it; it is the journal topic of route lab; allow READ on it",
+            "error: group g.lab: this user may not join it; it is the group of route lab; allow READ on the group",
+        ],
     ),
 ];
 

@@ -2,6 +2,7 @@
 //! Must not be in here: rules on their configs.
 
 use super::judge::Findings;
+use super::rights;
 use crate::kafka::TopicFacts;
 use crate::settings::TopicRole;
 
@@ -19,7 +20,7 @@ fn raw(findings: &mut Findings<'_>) {
     let topic = findings.route.raw.as_str();
     match findings.facts.topics.get(topic) {
         Some(TopicFacts::Present { .. }) => {}
-        Some(TopicFacts::Denied) => denied(findings, topic),
+        Some(TopicFacts::Denied) => denied(findings, TopicRole::Raw),
         Some(TopicFacts::Missing) | None => {
             let what =
                 format!("is not there; it is the raw topic of route {}", findings.route.name);
@@ -33,7 +34,7 @@ fn own(findings: &mut Findings<'_>, role: TopicRole) {
     let topic = route.topic(role);
     let description = match facts.topics.get(topic) {
         Some(TopicFacts::Present { description, .. }) => description,
-        Some(TopicFacts::Denied) => return denied(findings, topic),
+        Some(TopicFacts::Denied) => return denied(findings, role),
         Some(TopicFacts::Missing) | None => {
             let what = format!("is not there; it is the {role} topic of route {}", route.name);
             return findings.error(topic, what, "create it with `oncegate topics apply`");
@@ -58,8 +59,12 @@ fn own(findings: &mut Findings<'_>, role: TopicRole) {
     }
 }
 
-fn denied(findings: &mut Findings<'_>, topic: &str) {
-    findings.error(topic, "may not be described", "allow DESCRIBE on it");
+fn denied(findings: &mut Findings<'_>, role: TopicRole) {
+    let topic = findings.route.topic(role);
+    let what =
+        format!("may not be described; it is the {role} topic of route {}", findings.route.name);
+    let remedy = format!("allow {} on it (docs/security.md)", rights::needed(role));
+    findings.error(topic, what, remedy);
 }
 
 fn ids(findings: &mut Findings<'_>) {

@@ -97,9 +97,9 @@ pub struct SurveyArgs {
     /// A folder with recipes of one's own, in place of those that come with oncegate.
     #[arg(long, value_name = "DIR")]
     pub recipes: Option<PathBuf>,
-    /// A configuration whose brokers and client properties are taken.
-    #[arg(long, value_name = "FILE")]
-    pub config: Option<PathBuf>,
+    /// A configuration whose brokers and client properties are taken; may be said several times.
+    #[arg(long, value_name = "PATH")]
+    pub config: Vec<PathBuf>,
     /// Brokers to ask first.
     #[arg(long, value_name = "HOST:PORT,...", env = "ONCEGATE_BOOTSTRAP")]
     pub bootstrap: Option<String>,

@@ -2,18 +2,23 @@
 //! Must not be in here: what a command does.
 
 mod acts;
+mod config;
 mod evidence;
 mod identity;
 mod quarantine;
+mod status;
 
 pub use acts::{ActArgs, AdoptArgs, SkipArgs, UndecidedArgs};
+pub use config::{ConfigArgs, ConfigCommand};
 pub use evidence::{EvidenceArgs, LookupArgs, ReconcileArgs, RouteArgs, SurveyArgs, VerifyArgs};
 pub use identity::{KeyArgs, NormalizeArgs, NormalizerOption};
 pub use quarantine::{
     QuarantineAdmitArgs, QuarantineArgs, QuarantineCommand, QuarantineListArgs,
     QuarantineRedriveArgs, QuarantineShowArgs,
 };
+pub use status::StatusArgs;
 
+use crate::ops::logging::LogFormat;
 use crate::settings::Overrides;
 use clap::{Args, Parser, Subcommand};
 use std::net::SocketAddr;
@@ -59,6 +64,8 @@ impl From<Outcome> for ExitCode {
 pub enum Command {
     /// Run the routes.
     Run(RunArgs),
+    /// Say how a running process is, as its page does; fine where it is ready.
+    Status(StatusArgs),
     /// Say everything that is wrong between the configuration and the cluster.
     Check(CheckArgs),
     /// Create or compare the topics that oncegate writes.
@@ -66,6 +73,12 @@ pub enum Command {
         /// What to do with them.
         #[command(subcommand)]
         command: TopicsCommand,
+    },
+    /// Show the configuration that holds, or every setting that there is.
+    Config {
+        /// What to show.
+        #[command(subcommand)]
+        command: ConfigCommand,
     },
     /// Look at quarantined records, and bring them back.
     Quarantine {
@@ -92,6 +105,18 @@ pub enum Command {
     Key(KeyArgs),
     /// Print what a normalizer makes of values, one JSON line each.
     Normalize(NormalizeArgs),
+    /// Print the completions of a shell.
+    Completions(CompletionsArgs),
+    /// Print the manual page, in roff.
+    Man,
+}
+
+/// Arguments of `completions`.
+#[derive(Args, Clone, Debug)]
+pub struct CompletionsArgs {
+    /// For which shell.
+    #[arg(value_name = "SHELL")]
+    pub shell: clap_complete::Shell,
 }
 
 /// What to do with topics.
@@ -101,17 +126,6 @@ pub enum TopicsCommand {
     Apply(TopicsArgs),
     /// Say where the cluster differs from the declarations.
     Diff(TopicsArgs),
-}
-
-/// Which configuration, and which cluster.
-#[derive(Args, Clone, Debug)]
-pub struct ConfigArgs {
-    /// The configuration file.
-    #[arg(long, value_name = "FILE", default_value = "config/oncegate.toml")]
-    pub config: PathBuf,
-    /// Brokers to ask first, in place of `bootstrap.servers`.
-    #[arg(long, value_name = "HOST:PORT,...", env = "ONCEGATE_BOOTSTRAP")]
-    pub bootstrap: Option<String>,
 }
 
 /// Arguments of `run`.
@@ -129,6 +143,15 @@ pub struct RunArgs {
     /// Address of metrics and health, in place of `http.listen`.
     #[arg(long, value_name = "HOST:PORT")]
     pub listen: Option<SocketAddr>,
+    /// How log lines are written.
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        env = "ONCEGATE_LOG_FORMAT",
+        value_enum,
+        default_value = "human"
+    )]
+    pub log_format: LogFormat,
 }
 
 /// Arguments of `check`.
@@ -151,15 +174,6 @@ pub struct TopicsArgs {
     /// How long to wait for each answer of the cluster.
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = humantime::parse_duration)]
     pub timeout: std::time::Duration,
-}
-
-impl ConfigArgs {
-    /// What the command line sets in place of the file.
-    pub fn overrides(&self) -> Overrides {
-        // An empty variable is one that is not set.
-        let bootstrap = self.bootstrap.clone().filter(|servers| !servers.is_empty());
-        Overrides { bootstrap, ..Overrides::default() }
-    }
 }
 
 impl RunArgs {

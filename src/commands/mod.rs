@@ -5,14 +5,18 @@ pub mod accept_gap;
 mod act;
 pub mod adopt;
 pub mod check;
+pub mod completions;
+pub mod config;
 mod evidence;
 pub mod key;
 pub mod lookup;
+pub mod man;
 pub mod normalize;
 pub mod quarantine;
 pub mod reconcile;
 pub mod run;
 pub mod skip;
+pub mod status;
 pub mod survey;
 pub mod topics;
 pub mod verify;
@@ -21,15 +25,17 @@ use crate::cli::{Command, Outcome, TopicsCommand};
 use crate::identity::{Recipe, shipped_recipe, shipped_recipes};
 use crate::settings::{Overrides, RouteSettings, Settings, nearest, read_recipe};
 use chrono::{DateTime, SecondsFormat};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Does what the command line says.
 pub fn dispatch(command: Command) -> Outcome {
     match command {
         Command::Run(args) => run::run(args),
+        Command::Status(args) => status::status(&args),
         Command::Check(args) => check::check(&args),
         Command::Topics { command: TopicsCommand::Apply(args) } => topics::apply(&args),
         Command::Topics { command: TopicsCommand::Diff(args) } => topics::diff(&args),
+        Command::Config { command } => config::config(&command),
         Command::Reconcile(args) => reconcile::reconcile(&args),
         Command::Verify(args) => verify::verify(&args),
         Command::Lookup(args) => lookup::lookup(&args),
@@ -40,12 +46,15 @@ pub fn dispatch(command: Command) -> Outcome {
         Command::Quarantine { command } => quarantine::quarantine(&command),
         Command::Key(args) => key::key(&args),
         Command::Normalize(args) => normalize::normalize_values(&args),
+        Command::Completions(args) => completions::completions(&args),
+        Command::Man => man::man(),
     }
 }
 
 /// Reads the settings, or tells every fault.
-fn load(path: &Path, overrides: &Overrides) -> Result<Settings, Outcome> {
-    Settings::load(path, overrides).map_err(|faults| {
+fn load(paths: &[PathBuf], overrides: &Overrides) -> Result<Settings, Outcome> {
+    let loaded = Settings::load_all(paths, overrides).map(|(settings, _)| settings);
+    loaded.map_err(|faults| {
         eprintln!("{faults}");
         Outcome::Faulty
     })

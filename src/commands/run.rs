@@ -1,9 +1,11 @@
 //! `oncegate run`: checks, starts the gate, and ends it in order when it is told to.
 //! Must not be in here: a rule, or a route's work.
 
-use super::load;
 use crate::check::{CheckError, RouteFacts, check};
 use crate::cli::{Outcome, RunArgs};
+use crate::ops::board::Board;
+use crate::ops::logging::LogFormat;
+use crate::ops::sampler::Sampler;
 use crate::ops::{http, logging};
 use crate::service::Service;
 use crate::settings::Settings;
@@ -23,29 +25,43 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Runs until a signal or a failure. Refuses to start where `check` would fail; a cluster that
 /// is not there is waited for, not ready.
 pub fn run(args: RunArgs) -> Outcome {
-    logging::start();
-    let settings = match load(&args.config.config, &args.overrides()) {
-        Ok(settings) => settings,
-        Err(outcome) => return outcome,
-    };
-    match serve(settings) {
-        Ok(()) => Outcome::Fine,
-        Err(why) => {
-            eprintln!("run: {why}");
-            Outcome::Wrong
+    logging::start(args.log_format);
+    let outcome = match Settings::load_all(&args.config.config, &args.overrides()) {
+        Ok((settings, _)) => match serve(settings, args.log_format) {
+            Ok(()) => Outcome::Fine,
+            Err(why) => {
+                tell(args.log_format, &format!("run: {why}"));
+                Outcome::Wrong
+            }
+        },
+        Err(faults) => {
+            tell(args.log_format, &faults.to_string());
+            Outcome::Faulty
         }
+    };
+    logging::end();
+    outcome
+}
+
+/// What ends the process is said as it is to a person, and as a line like all others to a program.
+fn tell(log_format: LogFormat, what: &str) {
+    match log_format {
+        LogFormat::Human => eprintln!("{what}"),
+        LogFormat::Json => tracing::error!("{what}"),
     }
 }
 
-fn serve(settings: Settings) -> Result<(), String> {
+fn serve(settings: Settings, log_format: LogFormat) -> Result<(), String> {
     let stop = Arc::new(AtomicBool::new(false));
     let runtime = Runtime::new().map_err(|error| format!("no threads to be had: {error}"))?;
     stop_at_signal(&runtime, &stop)?;
     let service = Service::new(settings.clone(), stop.clone())?;
     listen(&runtime, &settings, &service)?;
-    let Some(facts) = sound_facts(&settings, &stop)? else {
+    let board = service.board();
+    let Some(facts) = sound_facts(&settings, &stop, &board, log_format)? else {
         return Ok(());
     };
+    board.hold_up(None);
     let result = service.run(&facts);
     runtime.shutdown_background();
     if result.is_ok() {
@@ -55,7 +71,12 @@ fn serve(settings: Settings) -> Result<(), String> {
 }
 
 /// The facts of a sound check; `None` where a stop was asked for before the cluster answered.
-fn sound_facts(settings: &Settings, stop: &AtomicBool) -> Result<Option<Vec<RouteFacts>>, String> {
+fn sound_facts(
+    settings: &Settings,
+    stop: &AtomicBool,
+    board: &Board,
+    log_format: LogFormat,
+) -> Result<Option<Vec<RouteFacts>>, String> {
     while !stop.load(Ordering::Relaxed) {
         match check(settings, ANSWER_TIMEOUT) {
             Ok(report) if report.is_sound() => {
@@ -63,11 +84,14 @@ fn sound_facts(settings: &Settings, stop: &AtomicBool) -> Result<Option<Vec<Rout
                 return Ok(Some(report.routes));
             }
             Ok(report) => {
-                report.findings.iter().for_each(|finding| eprintln!("{finding}"));
+                for finding in &report.findings {
+                    tell(log_format, &finding.to_string());
+                }
                 return Err("refused to start; `oncegate check` says the same".into());
             }
             Err(CheckError::Unreachable(why)) => {
                 tracing::warn!("the cluster cannot be reached: {why}; trying again");
+                board.hold_up(Some(format!("the cluster cannot be reached: {why}")));
                 let mut waited = Duration::ZERO;
                 while waited < RETRY_PAUSE && !stop.load(Ordering::Relaxed) {
                     std::thread::sleep(LOOK_EVERY);
@@ -100,10 +124,13 @@ fn listen(runtime: &Runtime, settings: &Settings, service: &Service) -> Result<(
     let failed = |error: std::io::Error| format!("cannot listen on {address}: {error}");
     let listener = runtime.block_on(tokio::net::TcpListener::bind(address)).map_err(failed)?;
     let bound = listener.local_addr().map_err(failed)?;
-    tracing::info!(%bound, "listening for /livez, /readyz and /metrics");
+    tracing::info!(%bound, "listening for /, /status, /livez, /readyz and /metrics");
     let (board, metrics) = (service.board(), service.metrics());
+    let sampler = Arc::new(Sampler::new(service.about(), board.clone()));
+    let keeper = sampler.clone();
+    runtime.spawn(async move { keeper.keep().await });
     runtime.spawn(async move {
-        if let Err(error) = http::serve(listener, board, metrics).await {
+        if let Err(error) = http::serve(listener, board, metrics, sampler).await {
             tracing::error!("the HTTP port failed: {error}");
         }
     });

@@ -14,20 +14,20 @@ const GROUP: &str = "oncegate-survey";
 /// Surveys and prints.
 pub fn survey(args: &SurveyArgs) -> Outcome {
     let bootstrap = args.bootstrap.clone().filter(|servers| !servers.is_empty());
-    let properties = match (&args.config, &bootstrap) {
-        (Some(config), _) => {
+    let properties = match (&args.config[..], &bootstrap) {
+        ([_, ..], _) => {
             let overrides = Overrides { bootstrap, ..Overrides::default() };
-            match load(config, &overrides) {
+            match load(&args.config, &overrides) {
                 Ok(settings) => settings.kafka,
                 Err(outcome) => return outcome,
             }
         }
-        (None, Some(servers)) => {
+        ([], Some(servers)) => {
             let mut properties = ClientProperties::default();
             properties.set("bootstrap.servers", servers, None);
             properties
         }
-        (None, None) => {
+        ([], None) => {
             eprintln!(
                 "survey: name the brokers with --bootstrap, or a configuration with --config"
             );

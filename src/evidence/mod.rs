@@ -36,3 +36,4 @@ pub use route::RouteUnderProof;
 pub use rows::{Kind, LetThrough, let_through};
 pub use sorter::{SortError, Sorter};
 pub use source_header::SourcePosition;
+pub use table::Table;

@@ -2,9 +2,9 @@
 //! Must not be in here: how the position is stored.
 
 use super::chain::ChainHead;
-use super::entry::{EncodedEntry, Entry, EntryHash};
+use super::entry::{EncodedEntry, Entry, EntryHash, counts_of};
 use super::pb;
-use crate::gate::{Progress, WindowState};
+use crate::gate::{Counts, Progress, WindowState};
 use prost::Message;
 
 /// The last entry that a task or its store holds. The store is a function of the journal, so
@@ -54,6 +54,12 @@ impl Position {
     /// The chain's head at this position.
     pub fn head(&self) -> ChainHead {
         ChainHead { number: self.number, hash: self.hash }
+    }
+
+    /// What was counted since the beginning: offsets decided the first time, and decided again.
+    pub fn totals(&self) -> (Counts, Counts) {
+        let header = &self.header;
+        (counts_of(header.total_counts.as_ref()), counts_of(header.total_replay_counts.as_ref()))
     }
 
     /// What the partition has decided so far.

@@ -1,8 +1,10 @@
 //! The admin side: what the cluster is, what its topics are, and the creation of missing ones.
 //! Must not be in here: whether what is found is right; or any change of what exists.
 
+use super::advice::{is_denial, telling, with_advice};
 use super::config::admin_config;
 use super::describe::{describe_topics, noted_errors};
+use super::rights::{Rights, group_rights};
 use crate::settings::ClientProperties;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -19,6 +21,9 @@ use std::time::Duration;
 
 /// Stands for the cluster's default where Kafka takes a number.
 const CLUSTER_DEFAULT: i32 = -1;
+
+/// How long a group's coordinator is waited for.
+const COORDINATOR_WAIT_MAX: Duration = Duration::from_secs(3);
 
 /// Id of a topic, as Kafka prints it. A topic created again has another.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -82,6 +87,8 @@ pub struct TopicDescription {
     pub partitions: i32,
     /// Replicas of the partition that has fewest.
     pub replication: i32,
+    /// What this user may do to it; `None` where the cluster does not say.
+    pub rights: Option<Rights>,
 }
 
 /// A topic to create.
@@ -151,6 +158,7 @@ impl Admin {
                     id: found.id,
                     partitions: found.partitions,
                     replication: found.replication,
+                    rights: found.rights,
                 }),
                 Err(RDKafkaErrorCode::UnknownTopicOrPartition | RDKafkaErrorCode::UnknownTopic) => {
                     TopicState::Missing
@@ -161,6 +169,18 @@ impl Admin {
             states.insert(topic.name, state);
         }
         Ok(states)
+    }
+
+    /// What this user may do to groups. A group whose coordinator does not tell in time is left out:
+    /// that it is away is no reason to find nothing else out.
+    pub fn group_rights(&self, groups: &[&str]) -> BTreeMap<String, Rights> {
+        let mut groups = groups.to_vec();
+        groups.sort_unstable();
+        groups.dedup();
+        let timeout = self.timeout.min(COORDINATOR_WAIT_MAX);
+        let rights = group_rights(self.client.inner(), &groups, timeout);
+        drop(noted_errors(self.client.inner()));
+        rights.unwrap_or_default()
     }
 
     /// The configs of topics, defaults included; topics that may not be asked are left out.
@@ -178,7 +198,10 @@ impl Admin {
         let mut configs = BTreeMap::new();
         for resource in self.configs(&topics)? {
             match resource {
-                Ok(ConfigResource { specifier: OwnedResourceSpecifier::Topic(name), entries }) => {
+                // The wrapper passes over refusals: what it gives then has no entries.
+                Ok(ConfigResource { specifier: OwnedResourceSpecifier::Topic(name), entries })
+                    if !entries.is_empty() =>
+                {
                     configs.insert(name, values(entries));
                 }
                 Ok(_) => {}
@@ -198,6 +221,7 @@ impl Admin {
     /// [`AdminError`] where the cluster says nothing at all.
     pub fn broker_config(&self, id: i32) -> Result<Option<BTreeMap<String, String>>, AdminError> {
         match self.configs(&[ResourceSpecifier::Broker(id)])?.into_iter().next() {
+            Some(Ok(resource)) if resource.entries.is_empty() => Ok(None),
             Some(Ok(resource)) => Ok(Some(values(resource.entries))),
             None | Some(Err(RDKafkaErrorCode::ClusterAuthorizationFailed)) => Ok(None),
             Some(Err(code)) => Err(self.error_of_code(code)),
@@ -270,24 +294,12 @@ impl Admin {
     /// Nobody answered in time: the client's own notes tell why.
     fn unanswered(&self) -> AdminError {
         let noted = noted_errors(self.client.inner());
-        let reason = noted.iter().rev().find(|text| !text.contains("brokers are down"));
-        let Some(reason) = reason.or(noted.last()) else {
+        let Some(reason) = telling(&noted) else {
             return AdminError::Unreachable("no answer in time".to_owned());
         };
-        // "[thrd:...]: " says which of its threads wrote the line.
-        let reason = reason.split_once("]: ").map_or(reason.as_str(), |(_, reason)| reason);
-        let text = self.properties.scrub(reason);
+        let text = self.properties.scrub(&with_advice(reason));
         if is_denial(reason) { AdminError::Denied(text) } else { AdminError::Unreachable(text) }
     }
-}
-
-/// Whether a broker said no, and would say so again. A connection that ended in the middle may
-/// have been a broker's restart.
-fn is_denial(reason: &str) -> bool {
-    let refused = ["Authentication failed", "mechanism handshake failed", "SSL handshake failed"];
-    let ended = ["isconnected", "closed by peer", "reset by peer", "timed out"];
-    let says = |words: &[&str]| words.iter().any(|word| reason.contains(word));
-    says(&refused) && !says(&ended)
 }
 
 fn new_topic(spec: &NewTopicSpec) -> NewTopic<'_> {
@@ -311,20 +323,5 @@ mod tests {
         assert_eq!(one.as_str(), "AAAAAAAAAAAAAAAAAAAAAQ");
         assert_eq!(TopicId::from_halves(-1, -1).unwrap().as_str(), "_____________________w");
         assert_eq!(TopicId::from_halves(0, 0), None);
-    }
-
-    #[test]
-    fn a_refusal_is_told_from_a_connection_that_ended() {
-        let denials = [
-            "SASL authentication error: Authentication failed: Invalid username or password",
-            "SASL PLAIN mechanism handshake failed: Broker: Unsupported SASL mechanism",
-            "SSL handshake failed: certificate verify failed",
-        ];
-        let others = [
-            "SSL handshake failed: Disconnected: SSL connection closed by peer",
-            "Connect to ipv4#127.0.0.1:1 failed: Connection refused",
-        ];
-        assert!(denials.into_iter().all(is_denial));
-        assert!(!others.into_iter().any(is_denial));
     }
 }

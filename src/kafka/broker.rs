@@ -5,6 +5,7 @@
 
 use crate::gate::{OutputRecord, RawRecord, Target};
 use crate::journal::CommitAcknowledged;
+use std::time::Instant;
 
 /// What a poll brought.
 #[derive(Debug)]
@@ -167,6 +168,45 @@ pub struct TopicIds {
     pub raw_partitions: i32,
 }
 
+/// Measures how long something takes; decides nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Stopwatch(Option<Instant>);
+
+impl Stopwatch {
+    /// One that runs.
+    pub fn started() -> Stopwatch {
+        Stopwatch(Some(Instant::now()))
+    }
+
+    /// One that stands at 0, for a simulation.
+    pub const STANDING: Stopwatch = Stopwatch(None);
+
+    /// Microseconds since it was started.
+    pub fn micros(&self) -> u64 {
+        self.0.map_or(0, |started| started.elapsed().as_micros() as u64)
+    }
+}
+
+/// What the clients last said of themselves.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClientFigures {
+    /// Brokers that the consumer has or had a connection to.
+    pub brokers: Vec<BrokerFigures>,
+    /// Records that wait in the producer.
+    pub queued: u64,
+}
+
+/// A broker, as a client sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BrokerFigures {
+    /// Its id.
+    pub id: i32,
+    /// Whether a connection stands.
+    pub up: bool,
+    /// 99th percentile of the time between request and answer lately, in microseconds.
+    pub round_trip_micros: u64,
+}
+
 /// One consumer and one transactional producer. Every call blocks at most for the time it is
 /// given (in milliseconds), plus what the client needs to return.
 pub trait Broker {
@@ -243,4 +283,19 @@ pub trait Broker {
     /// How often the producer's connections timed out, were retried or dropped so far: signs
     /// that a late request may join the next transaction.
     fn straggler_signs(&self) -> u64;
+
+    /// A stopwatch for figures.
+    fn stopwatch(&self) -> Stopwatch {
+        Stopwatch::STANDING
+    }
+
+    /// The end of a raw partition's log, as the consumer last heard; for figures.
+    fn raw_end(&self, _partition: i32) -> Option<i64> {
+        None
+    }
+
+    /// What the clients last said of themselves; for figures.
+    fn figures(&self) -> ClientFigures {
+        ClientFigures::default()
+    }
 }

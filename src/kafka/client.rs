@@ -3,8 +3,8 @@
 
 use super::RouteTopics;
 use super::broker::{
-    Broker, Delivered, DrainError, Membership, Polled, SendError, SourceOffset, TopicIds, TxnError,
-    TxnErrorClass,
+    Broker, ClientFigures, Delivered, DrainError, Membership, Polled, SendError, SourceOffset,
+    Stopwatch, TopicIds, TxnError, TxnErrorClass,
 };
 use super::discard::discard;
 use super::member::Member;
@@ -131,5 +131,20 @@ impl Broker for KafkaBroker {
 
     fn straggler_signs(&self) -> u64 {
         self.straggler_signs.load(Ordering::Relaxed)
+    }
+
+    fn stopwatch(&self) -> Stopwatch {
+        Stopwatch::started()
+    }
+
+    fn raw_end(&self, partition: i32) -> Option<i64> {
+        self.member.raw_end(partition)
+    }
+
+    fn figures(&self) -> ClientFigures {
+        ClientFigures {
+            brokers: self.member.brokers(),
+            queued: self.producer.as_ref().map_or(0, TransactionalProducer::queued),
+        }
     }
 }

@@ -13,8 +13,8 @@ use std::time::Duration;
 pub const MAX_POLL_INTERVAL_MS: u32 = 300_000;
 /// A heartbeat is lost now and then; three in a session are not.
 const HEARTBEATS_PER_SESSION: u32 = 3;
-/// How often a worker's consumer says where it stands.
-const STATISTICS_MS: &str = "5000";
+/// How often a worker's clients say where they stand.
+const STATISTICS_MS: &str = "1000";
 /// librdkafka's own default.
 const HEARTBEAT_INTERVAL_MS_MAX: u32 = 3_000;
 /// The client counts a record before compression and without all framing; what the topics' own
@@ -42,7 +42,7 @@ const RECONNECT: (&str, &str) = ("reconnect.backoff.max.ms", "1000");
 const CONNECTIONS: &str = "broker";
 
 /// The defaults of consumers, which the settings may change.
-const CONSUMER_DEFAULTS: [(&str, &str); 4] = [
+pub const CONSUMER_DEFAULTS: [(&str, &str); 4] = [
     ("client.id", "oncegate"),
     RECONNECT,
     // A first record is not held back for more than this.
@@ -52,7 +52,7 @@ const CONSUMER_DEFAULTS: [(&str, &str); 4] = [
 ];
 
 /// The defaults of producers, which the settings may change.
-const PRODUCER_DEFAULTS: [(&str, &str); 6] = [
+pub const PRODUCER_DEFAULTS: [(&str, &str); 6] = [
     ("client.id", "oncegate"),
     RECONNECT,
     ("linger.ms", "5"),
@@ -101,7 +101,7 @@ pub fn consumer_config(
         (route.batch.bytes as u64 * 2 / 1024).clamp(QUEUE_KBYTES_MIN, QUEUE_KBYTES_MAX).to_string();
     set_unless_given(&mut config, properties, "queued.max.messages.kbytes", &queued_kbytes);
     set_unless_given(&mut config, properties, "client.id", member_id);
-    // They tell of partitions that another's open transaction holds up.
+    // They tell where logs end, and of partitions that another's open transaction holds up.
     set_unless_given(&mut config, properties, "statistics.interval.ms", STATISTICS_MS);
     let heartbeat_ms =
         (route.session_timeout_ms / HEARTBEATS_PER_SESSION).clamp(1, HEARTBEAT_INTERVAL_MS_MAX);
@@ -123,6 +123,7 @@ pub fn producer_config(
 ) -> ClientConfig {
     let mut config = layered(&PRODUCER_DEFAULTS, properties, ClientKind::Producer);
     set_unless_given(&mut config, properties, "client.id", member_id);
+    set_unless_given(&mut config, properties, "statistics.interval.ms", STATISTICS_MS);
     // A record that is not delivered in time must fail before the broker ends the transaction.
     let delivery_ms = route.transaction_timeout_ms / 5 * 4;
     // A whole batch above the limit fails with no culprit named.

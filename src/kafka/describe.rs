@@ -2,6 +2,7 @@
 //! Must not be in here: any other call of librdkafka's, or a pointer that leaves this file.
 
 use super::admin::TopicId;
+use super::rights::Rights;
 use rdkafka::bindings as native;
 use rdkafka::client::{Client, ClientContext};
 use rdkafka::types::{RDKafkaErrorCode, RDKafkaRespErr};
@@ -24,20 +25,22 @@ pub(super) struct Description {
     pub partitions: i32,
     /// Replicas of the partition that has fewest.
     pub replication: i32,
+    /// What this user may do to it, where that was asked for and told.
+    pub rights: Option<Rights>,
 }
 
 /// Something of librdkafka's that is freed when it is dropped.
-struct Owned<T> {
+pub(super) struct Owned<T> {
     pointer: NonNull<T>,
     free: unsafe extern "C" fn(*mut T),
 }
 
 impl<T> Owned<T> {
-    fn new(pointer: *mut T, free: unsafe extern "C" fn(*mut T)) -> Option<Owned<T>> {
+    pub(super) fn new(pointer: *mut T, free: unsafe extern "C" fn(*mut T)) -> Option<Owned<T>> {
         NonNull::new(pointer).map(|pointer| Owned { pointer, free })
     }
 
-    fn ptr(&self) -> *mut T {
+    pub(super) fn ptr(&self) -> *mut T {
         self.pointer.as_ptr()
     }
 }
@@ -50,7 +53,7 @@ impl<T> Drop for Owned<T> {
     }
 }
 
-/// Describes topics; names must differ from each other.
+/// Describes topics, and what this user may do to them; names must differ from each other.
 pub(super) fn describe_topics<C: ClientContext>(
     client: &Client<C>,
     names: &[&str],
@@ -60,7 +63,7 @@ pub(super) fn describe_topics<C: ClientContext>(
         return Ok(Vec::new());
     }
     // SAFETY: the client is borrowed for longer than the request lives.
-    let request = unsafe { DescribeRequest::send(client, names, timeout)? };
+    let request = unsafe { DescribeRequest::send_for(client, names, timeout, true)? };
     request.receive(timeout + ANSWER_SPARE)?.ok_or(RDKafkaErrorCode::OperationTimedOut)
 }
 
@@ -82,7 +85,21 @@ impl DescribeRequest {
         names: &[&str],
         timeout: Duration,
     ) -> Result<DescribeRequest, RDKafkaErrorCode> {
-        let queue = send(client, names, timeout)?;
+        // SAFETY: as the caller says.
+        unsafe { DescribeRequest::send_for(client, names, timeout, false) }
+    }
+
+    /// Sends it; `rights` also asks what this user may do.
+    ///
+    /// # Safety
+    /// As [`DescribeRequest::send`].
+    unsafe fn send_for<C: ClientContext>(
+        client: &Client<C>,
+        names: &[&str],
+        timeout: Duration,
+        rights: bool,
+    ) -> Result<DescribeRequest, RDKafkaErrorCode> {
+        let queue = send(client, names, timeout, rights)?;
         Ok(DescribeRequest { queue })
     }
 
@@ -112,6 +129,7 @@ fn send<C: ClientContext>(
     client: &Client<C>,
     names: &[&str],
     timeout: Duration,
+    rights: bool,
 ) -> Result<Owned<native::rd_kafka_queue_t>, RDKafkaErrorCode> {
     let failed = RDKafkaErrorCode::Fail;
     let names: Vec<CString> = names
@@ -129,7 +147,8 @@ fn send<C: ClientContext>(
         native::rd_kafka_TopicCollection_destroy,
     )
     .ok_or(failed)?;
-    let options = options(client, timeout)?;
+    let operation = native::rd_kafka_admin_op_t::RD_KAFKA_ADMIN_OP_DESCRIBETOPICS;
+    let options = options(client, operation, timeout, rights)?;
     // SAFETY: the client lives for the whole call, as it is borrowed.
     let queue =
         Owned::new(unsafe { native::rd_kafka_queue_new(rk) }, native::rd_kafka_queue_destroy)
@@ -139,11 +158,13 @@ fn send<C: ClientContext>(
     Ok(queue)
 }
 
-fn options<C: ClientContext>(
+/// Options of a question; `rights` also asks what this user may do.
+pub(super) fn options<C: ClientContext>(
     client: &Client<C>,
+    operation: native::rd_kafka_admin_op_t,
     timeout: Duration,
+    rights: bool,
 ) -> Result<Owned<native::rd_kafka_AdminOptions_t>, RDKafkaErrorCode> {
-    let operation = native::rd_kafka_admin_op_t::RD_KAFKA_ADMIN_OP_DESCRIBETOPICS;
     // SAFETY: the client is borrowed and so lives.
     let options = Owned::new(
         unsafe { native::rd_kafka_AdminOptions_new(client.native_ptr(), operation) },
@@ -160,14 +181,23 @@ fn options<C: ClientContext>(
             0,
         )
     };
-    match RDKafkaErrorCode::from(code) {
-        RDKafkaErrorCode::NoError => Ok(options),
-        code => Err(code),
+    // SAFETY: the options are valid; the error, if one is given, is this function's to free.
+    let refused = unsafe {
+        native::rd_kafka_AdminOptions_set_include_authorized_operations(
+            options.ptr(),
+            rights.into(),
+        )
+    };
+    let refused = Owned::new(refused, native::rd_kafka_error_destroy);
+    match (RDKafkaErrorCode::from(code), refused) {
+        (RDKafkaErrorCode::NoError, None) => Ok(options),
+        (RDKafkaErrorCode::NoError, Some(_)) => Err(RDKafkaErrorCode::InvalidArgument),
+        (code, _) => Err(code),
     }
 }
 
 /// Waits for the one event that the queue will get.
-fn answer(
+pub(super) fn answer(
     queue: &Owned<native::rd_kafka_queue_t>,
     timeout: Duration,
 ) -> Result<Option<Owned<native::rd_kafka_event_t>>, RDKafkaErrorCode> {
@@ -216,8 +246,15 @@ unsafe fn read(description: *const native::rd_kafka_TopicDescription_t) -> Descr
         };
         let replication = (0..count).map(replicas).min().unwrap_or(0);
         let whole = |count: usize| i32::try_from(count).unwrap_or(i32::MAX);
-        let description =
-            Description { id, partitions: whole(count), replication: whole(replication) };
+        let mut operations = 0;
+        let allowed =
+            native::rd_kafka_TopicDescription_authorized_operations(description, &mut operations);
+        let description = Description {
+            id,
+            partitions: whole(count),
+            replication: whole(replication),
+            rights: Rights::read(allowed, operations),
+        };
         Described { name, answer: Ok(description) }
     }
 }

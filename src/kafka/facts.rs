@@ -2,6 +2,7 @@
 //! judged without a broker. Must not be in here: a judgement.
 
 use super::admin::{Admin, AdminError, TopicDescription, TopicState};
+use super::rights::Rights;
 use std::collections::BTreeMap;
 
 /// Configs by name, defaults included.
@@ -14,6 +15,8 @@ pub struct ClusterFacts {
     pub broker: Option<Configs>,
     /// Every topic that was asked for.
     pub topics: BTreeMap<String, TopicFacts>,
+    /// What this user may do to groups, of which the cluster says so.
+    pub groups: BTreeMap<String, Rights>,
 }
 
 /// A topic as it is.
@@ -65,11 +68,11 @@ impl ClusterFacts {
     }
 }
 
-/// Asks the cluster for everything about these topics.
+/// Asks the cluster for everything about these topics and groups.
 ///
 /// # Errors
 /// [`AdminError`] where it gives no answer.
-pub fn gather(admin: &Admin, topics: &[&str]) -> Result<ClusterFacts, AdminError> {
+pub fn gather(admin: &Admin, topics: &[&str], groups: &[&str]) -> Result<ClusterFacts, AdminError> {
     let brokers = admin.broker_ids()?;
     let broker = match brokers.iter().min() {
         Some(id) => admin.broker_config(*id)?,
@@ -92,5 +95,6 @@ pub fn gather(admin: &Admin, topics: &[&str]) -> Result<ClusterFacts, AdminError
         };
         (name, facts)
     };
-    Ok(ClusterFacts { broker, topics: states.into_iter().map(facts).collect() })
+    let topics = states.into_iter().map(facts).collect();
+    Ok(ClusterFacts { broker, topics, groups: admin.group_rights(groups) })
 }

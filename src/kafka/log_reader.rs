@@ -42,6 +42,7 @@ pub struct KafkaLogs {
     /// Sees what a `read_uncommitted` client sees.
     observer: Client,
     idle: Rc<RefCell<Vec<Reader>>>,
+    group_id: String,
 }
 
 impl KafkaLogs {
@@ -62,6 +63,7 @@ impl KafkaLogs {
             observer: create(&log_observer_config(properties, group_id))?,
             config,
             idle: Rc::default(),
+            group_id: group_id.to_owned(),
         })
     }
 
@@ -126,11 +128,14 @@ impl Logs for KafkaLogs {
     fn committed(&mut self, topic: &str, partition: i32) -> Result<Option<Committed>, LogError> {
         let mut list = TopicPartitionList::with_capacity(1);
         list.add_partition(topic, partition);
-        let answer = self.asker.committed_offsets(list, SLICE).map_err(not_yet)?;
+        let answer = self
+            .asker
+            .committed_offsets(list, SLICE)
+            .map_err(|error| LogError::NotYet(told(&error, &self.group_id)))?;
         let Some(element) = answer.find_partition(topic, partition) else {
             return Err(LogError::NotYet("not answered".into()));
         };
-        element.error().map_err(not_yet)?;
+        element.error().map_err(|error| LogError::NotYet(told(&error, &self.group_id)))?;
         Ok(match element.offset() {
             Offset::Offset(offset) => {
                 Some(Committed { offset, metadata: element.metadata().to_owned() })
@@ -155,6 +160,7 @@ impl Logs for KafkaLogs {
         Ok(Box::new(PartitionReader {
             reader: Some(reader),
             idle: self.idle.clone(),
+            group_id: self.group_id.clone(),
             topic: topic.to_owned(),
             partition,
             next: from,
@@ -167,6 +173,7 @@ struct PartitionReader {
     /// `None` once it has failed: its partition is dead to it.
     reader: Option<Reader>,
     idle: Rc<RefCell<Vec<Reader>>>,
+    group_id: String,
     topic: String,
     partition: i32,
     next: i64,
@@ -218,7 +225,8 @@ impl LogReader for PartitionReader {
                                 LogError::NotInLog { topic, partition, offset: self.next }
                             }
                             Lasting::Other => {
-                                LogError::Failed(format!("{topic}/{partition}: {error}"))
+                                let told = told(&error, &self.group_id);
+                                LogError::Failed(format!("{topic}/{partition}: {told}"))
                             }
                         });
                     }
@@ -270,6 +278,16 @@ fn lasting(error: &KafkaError) -> Option<Lasting> {
         ) => Some(Lasting::Other),
         _ if matches!(error, KafkaError::MessageConsumptionFatal(_)) => Some(Lasting::Other),
         _ => None,
+    }
+}
+
+/// The client's words; for a right that is missing, which.
+fn told(error: &KafkaError, group_id: &str) -> String {
+    match error.rdkafka_error_code() {
+        Some(RDKafkaErrorCode::GroupAuthorizationFailed) => {
+            format!("{error}; allow DESCRIBE on the group {group_id} (docs/security.md)")
+        }
+        _ => error.to_string(),
     }
 }
 

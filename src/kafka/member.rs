@@ -4,7 +4,8 @@
 //! noted; the worker hears of them before any record that was polled after them. Must not be in
 //! here: a commit of offsets, which only a transaction makes.
 
-use super::broker::{ConsumeError, Membership, Polled};
+use super::broker::{BrokerFigures, ConsumeError, Membership, Polled};
+use super::statistics::brokers_of;
 use super::upstream::{Stand, Upstream};
 use crate::gate::{Header, RawRecord, RecordTimestamp};
 use rdkafka::bindings as rd;
@@ -15,9 +16,9 @@ use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
 use rdkafka::message::{BorrowedMessage, Message, Timestamp};
 use rdkafka::types::RDKafkaRespErr;
 use rdkafka::{Offset, Statistics, TopicPartitionList};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ffi::CStr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long a seek may take before the partition is assigned anew instead.
@@ -34,6 +35,15 @@ enum Noted {
 pub struct MemberContext {
     noted: Mutex<VecDeque<Noted>>,
     upstream: Mutex<Upstream>,
+    heard: Mutex<Heard>,
+}
+
+/// What the client's statistics last said.
+#[derive(Default)]
+struct Heard {
+    /// Where the log of each assigned partition ends.
+    ends: BTreeMap<i32, i64>,
+    brokers: Vec<BrokerFigures>,
 }
 
 impl MemberContext {
@@ -57,6 +67,14 @@ impl ClientContext for MemberContext {
     }
 
     fn stats(&self, statistics: Statistics) {
+        let assigned = (statistics.topics.values()).flat_map(|read| read.partitions.values());
+        let ends = assigned.filter(|of| of.partition >= 0 && of.hi_offset >= 0);
+        let heard = Heard {
+            ends: ends.map(|of| (of.partition, of.hi_offset)).collect(),
+            brokers: brokers_of(&statistics),
+        };
+        // Replaced whole.
+        *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = heard;
         for (topic, read) in &statistics.topics {
             let stands: Vec<Stand> = (read.partitions.values())
                 .map(|of| Stand {
@@ -191,6 +209,20 @@ impl Member {
             },
             None => Membership { generation: -1, member_id: String::new(), assignment_lost },
         }
+    }
+
+    fn heard(&self) -> MutexGuard<'_, Heard> {
+        self.consumer.context().heard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// See [`super::broker::Broker::raw_end`].
+    pub fn raw_end(&self, partition: i32) -> Option<i64> {
+        self.heard().ends.get(&partition).copied()
+    }
+
+    /// The brokers, as last heard.
+    pub fn brokers(&self) -> Vec<BrokerFigures> {
+        self.heard().brokers.clone()
     }
 
     fn list(&self, partition: i32, offset: Offset) -> KafkaResult<TopicPartitionList> {

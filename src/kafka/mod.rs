@@ -7,6 +7,7 @@
 //! finding means.
 
 pub mod admin;
+mod advice;
 mod appender;
 pub mod broker;
 mod client;
@@ -21,6 +22,8 @@ mod offsets_call;
 mod producer;
 pub mod property;
 mod reader;
+mod rights;
+mod statistics;
 mod upstream;
 pub mod witnesses;
 
@@ -31,6 +34,7 @@ pub use config::OutputLimits;
 pub use facts::{ClusterFacts, Configs, TopicFacts};
 pub use log_reader::KafkaLogs;
 pub use reader::KafkaWitnesses;
+pub use rights::Rights;
 
 use crate::gate::Target;
 use rdkafka::config::RDKafkaLogLevel;

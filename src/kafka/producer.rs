@@ -19,7 +19,7 @@ use rdkafka::config::{ClientConfig, RDKafkaLogLevel};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::message::{DeliveryResult, Header, Message, OwnedHeaders};
 use rdkafka::producer::{BaseRecord, Producer, ProducerContext, ThreadedProducer};
-use rdkafka::{Offset, TopicPartitionList};
+use rdkafka::{Offset, Statistics, TopicPartitionList};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -50,6 +50,8 @@ pub struct Deliveries {
     drained: Condvar,
     awaited: AtomicU64,
     straggler_signs: Arc<AtomicU64>,
+    /// Records that waited in the client when it last told its statistics.
+    queued: AtomicU64,
 }
 
 const TARGETS: [Target; 4] = [Target::Clean, Target::Quarantine, Target::Audit, Target::Journal];
@@ -75,6 +77,10 @@ impl ClientContext for Deliveries {
             self.lock().not_added.get_or_insert_with(|| why.to_owned());
         }
         super::log_line(level, fac, message);
+    }
+
+    fn stats(&self, statistics: Statistics) {
+        self.queued.store(statistics.msg_cnt, Ordering::Relaxed);
     }
 
     fn error(&self, error: KafkaError, reason: &str) {
@@ -184,7 +190,17 @@ impl TransactionalProducer {
             .map_err(|error| txn_error("create producer", &error))?;
         if let Err(error) = producer.init_transactions(Duration::from_millis(wait_ms)) {
             discard("producer", producer);
-            return Err(txn_error("init transactions", &error));
+            let mut told = txn_error("init transactions", &error);
+            let denied = RDKafkaErrorCode::TransactionalIdAuthorizationFailed;
+            if let (Some(code), Some(id)) =
+                (error.rdkafka_error_code(), config.get("transactional.id"))
+                && code == denied
+            {
+                told.message.push_str(&format!(
+                    "; allow WRITE and DESCRIBE on the transactional id {id} (docs/security.md)"
+                ));
+            }
+            return Err(told);
         }
         let producer = Arc::new(producer);
         let offsets_call = OffsetsCall::spawn(Arc::clone(&producer)).map_err(|error| TxnError {
@@ -194,6 +210,11 @@ impl TransactionalProducer {
         })?;
         let (topic_ids, transaction, sent) = (None, 0, 0);
         Ok(TransactionalProducer { topic_ids, offsets_call, producer, topics, transaction, sent })
+    }
+
+    /// Records that waited in the client when it last told its statistics.
+    pub fn queued(&self) -> u64 {
+        self.producer.context().queued.load(Ordering::Relaxed)
     }
 
     /// See [`super::broker::Broker::begin`].

@@ -1,22 +1,27 @@
 //! The metrics, and the observer that counts them.
-//! Must not be in here: labels without a bound, or a value of an event.
+//! Must not be in here: labels without a bound, or a value of an event; what a metric is called.
 
-use super::board::{Board, WorkerId};
+use super::board::{Board, Seen, WorkerId};
+use super::catalogue as names;
 use crate::gate::{Counts, Reason};
-use crate::processor::observer::{NotCommitted, Observer, WorkerView};
-use crate::processor::refusal::RefusalCause;
-use prometheus::{
-    HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry, TextEncoder,
+use crate::processor::observer::{
+    CommittedBatch, Figures, NotCommitted, Observer, Stage, WorkerView,
 };
+use crate::processor::refusal::RefusalCause;
+use prometheus::{HistogramVec, IntCounterVec, Registry, TextEncoder};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+mod scraped;
+
+use scraped::Scraped;
+pub use scraped::{HostFigures, HostGauge};
+
 /// A transaction that was committed.
 const COMMITTED: &str = "committed";
-/// The states of a partition, as the workers tell them.
-const STATES: [&str; 5] = ["restoring", "beginning", "running", "verifying", "refused"];
-/// Verdicts that are no reasons of quarantine.
-const VERDICTS: [&str; 5] = ["first", "duplicate", "replayed", "correction", "conflict"];
+/// Verdicts that are no reasons of quarantine, as a conflict is.
+const VERDICTS: [&str; 4] = ["first", "duplicate", "replayed", "correction"];
+
 /// Every metric of the process.
 pub struct Metrics {
     registry: Registry,
@@ -24,144 +29,119 @@ pub struct Metrics {
     events: IntCounterVec,
     transactions: IntCounterVec,
     transaction_seconds: HistogramVec,
+    stage_seconds: HistogramVec,
+    batch_records: HistogramVec,
+    restore_seconds: HistogramVec,
     refusals: IntCounterVec,
-    partition_state: IntGaugeVec,
-    restore_next: IntGaugeVec,
-    restore_end: IntGaugeVec,
-    /// One scrape at a time: states are set anew for each.
-    scrape: Mutex<()>,
+    rebalances: IntCounterVec,
+    fenced: IntCounterVec,
+    /// One scrape at a time: what is shown as it stands is set anew for each.
+    scraped: Mutex<Scraped>,
 }
 
 impl Metrics {
     /// Registers all metrics, with 0 for each of these routes.
     ///
     /// # Errors
-    /// Two of them have one name: a mistake in this file, which a test finds.
-    pub fn new<'r>(routes: impl IntoIterator<Item = &'r str>) -> prometheus::Result<Metrics> {
-        let counters = |name: &str, help: &str, labels: &[&str]| {
-            IntCounterVec::new(Opts::new(name, help), labels)
-        };
-        let gauges = |name: &str, help: &str, labels: &[&str]| {
-            IntGaugeVec::new(Opts::new(name, help), labels)
-        };
+    /// Two of them have one name: a mistake in the catalogue, which a test finds.
+    pub fn new<'r>(
+        routes: impl IntoIterator<Item = &'r str>,
+        host: HostGauge,
+    ) -> prometheus::Result<Metrics> {
+        let registry = Registry::new();
         let metrics = Metrics {
-            registry: Registry::new(),
-            records: counters(
-                "oncegate_records_total",
-                "Raw records decided in committed transactions.",
-                &["route", "partition", "replay"],
-            )?,
-            events: counters(
-                "oncegate_events_total",
-                "Events decided in committed transactions, by verdict or quarantine reason.",
-                &["route", "partition", "replay", "verdict"],
-            )?,
-            transactions: counters(
-                "oncegate_transactions_total",
-                "Transactions by outcome.",
-                &["route", "outcome"],
-            )?,
-            transaction_seconds: HistogramVec::new(
-                HistogramOpts::new(
-                    "oncegate_transaction_duration_seconds",
-                    "From the verdicts to the broker's answer, committed transactions only.",
-                )
-                .buckets(prometheus::exponential_buckets(0.002, 2.0, 14)?),
-                &["route"],
-            )?,
-            refusals: counters(
-                "oncegate_refusals_total",
-                "How often a partition came to be refused, by cause.",
-                &["route", "cause"],
-            )?,
-            partition_state: gauges(
-                "oncegate_partition_state",
-                "1 for the state in which an assigned partition is, 0 for the others.",
-                &["route", "partition", "state"],
-            )?,
-            restore_next: gauges(
-                "oncegate_restore_journal_next_offset",
-                "The next journal offset that a store which is brought level has to read.",
-                &["route", "partition"],
-            )?,
-            restore_end: gauges(
-                "oncegate_restore_journal_end_offset",
-                "The journal offset at which a store that is brought level is.",
-                &["route", "partition"],
-            )?,
-            scrape: Mutex::default(),
+            records: names::RECORDS.counter(&registry)?,
+            events: names::EVENTS.counter(&registry)?,
+            transactions: names::TRANSACTIONS.counter(&registry)?,
+            transaction_seconds: (names::TRANSACTION_SECONDS)
+                .histogram(&registry, (0.002, 2.0, 14))?,
+            stage_seconds: names::STAGE_SECONDS.histogram(&registry, (0.0001, 3.0, 12))?,
+            batch_records: names::BATCH_RECORDS.histogram(&registry, (1.0, 4.0, 10))?,
+            restore_seconds: names::RESTORE_SECONDS.histogram(&registry, (0.05, 2.5, 14))?,
+            refusals: names::REFUSALS.counter(&registry)?,
+            rebalances: names::REBALANCES.counter(&registry)?,
+            fenced: names::FENCED.counter(&registry)?,
+            scraped: Mutex::new(Scraped::new(&registry, host)?),
+            registry,
         };
-        metrics.registry.register(Box::new(metrics.records.clone()))?;
-        metrics.registry.register(Box::new(metrics.events.clone()))?;
-        metrics.registry.register(Box::new(metrics.transactions.clone()))?;
-        metrics.registry.register(Box::new(metrics.transaction_seconds.clone()))?;
-        metrics.registry.register(Box::new(metrics.refusals.clone()))?;
-        metrics.registry.register(Box::new(metrics.partition_state.clone()))?;
-        metrics.registry.register(Box::new(metrics.restore_next.clone()))?;
-        metrics.registry.register(Box::new(metrics.restore_end.clone()))?;
         for route in routes {
-            metrics.transaction_seconds.with_label_values(&[route]);
-            let others = NotCommitted::ALL.iter().map(|how| how.as_str());
-            for outcome in std::iter::once(COMMITTED).chain(others) {
-                metrics.transactions.with_label_values(&[route, outcome]);
-            }
-            for cause in RefusalCause::ALL {
-                metrics.refusals.with_label_values(&[route, cause.as_str()]);
-            }
+            metrics.begin_route(route);
         }
         Ok(metrics)
     }
 
-    /// The exposition text; the states of partitions as they stand on the board.
+    /// The exposition text; partitions as they stand on the board.
     pub fn text(&self, board: &Board) -> String {
-        let _one = self.scrape.lock().unwrap_or_else(PoisonError::into_inner);
-        self.partition_state.reset();
-        self.restore_next.reset();
-        self.restore_end.reset();
-        for ((route, _), view) in board.views() {
-            for partition in &view.partitions {
-                let number = partition.partition.to_string();
-                for state in STATES {
-                    let labels = [route.as_str(), number.as_str(), state];
-                    let is_in = i64::from(state == partition.state);
-                    self.partition_state.with_label_values(&labels).set(is_in);
-                }
-                if let Some(progress) = partition.restoring {
-                    let labels = [route.as_str(), number.as_str()];
-                    self.restore_next.with_label_values(&labels).set(progress.next);
-                    self.restore_end.with_label_values(&labels).set(progress.end);
-                }
-            }
-        }
+        let mut scraped = self.scraped.lock().unwrap_or_else(PoisonError::into_inner);
+        scraped.show(board);
         // The encoder fails only for a family without metrics, which the registry leaves out.
         TextEncoder::new().encode_to_string(&self.registry.gather()).unwrap_or_default()
+    }
+
+    /// Has every series of a route begin with 0.
+    fn begin_route(&self, route: &str) {
+        for of_route in [&self.transaction_seconds, &self.batch_records, &self.restore_seconds] {
+            of_route.with_label_values(&[route]);
+        }
+        self.rebalances.with_label_values(&[route]);
+        self.fenced.with_label_values(&[route]);
+        for stage in Stage::ALL {
+            self.stage_seconds.with_label_values(&[route, stage.as_str()]);
+        }
+        let others = NotCommitted::ALL.iter().map(|how| how.as_str());
+        for outcome in std::iter::once(COMMITTED).chain(others) {
+            self.transactions.with_label_values(&[route, outcome]);
+        }
+        for cause in RefusalCause::ALL {
+            self.refusals.with_label_values(&[route, cause.as_str()]);
+        }
     }
 
     /// Has every series of an assigned partition begin with 0.
     fn begin(&self, route: &str, partition: &str) {
         for replay in ["false", "true"] {
-            self.records.with_label_values(&[route, partition, replay]);
-            let reasons = Reason::all().map(|reason| reason.as_str());
-            for verdict in VERDICTS.into_iter().chain(reasons) {
-                self.events.with_label_values(&[route, partition, replay, verdict]);
-            }
+            count(&self.records, &self.events, (route, partition, replay), &Counts::default());
         }
     }
 
-    fn count(&self, route: &str, partition: &str, replay: &str, counts: &Counts) {
-        self.records.with_label_values(&[route, partition, replay]).inc_by(counts.records);
-        let events = |verdict: &str, count: u64| {
-            self.events.with_label_values(&[route, partition, replay, verdict]).inc_by(count);
-        };
-        events("first", counts.first);
-        events("duplicate", counts.duplicate);
-        events("replayed", counts.replayed);
-        events("correction", counts.correction);
-        // Conflicts that the route quarantines stand under the same name among the reasons.
-        events("conflict", counts.conflict);
-        for (reason, count) in &counts.quarantined {
-            events(reason, *count);
+    /// A partition that was taken away no longer reports.
+    fn end(&self, route: &str, partition: &str) {
+        for replay in ["false", "true"] {
+            // It fails only for a series that is not there.
+            let _ = self.records.remove_label_values(&[route, partition, replay]);
+            for verdict in verdicts() {
+                let _ = self.events.remove_label_values(&[route, partition, replay, verdict]);
+            }
         }
+    }
+}
+
+/// Verdicts and quarantine reasons.
+fn verdicts() -> impl Iterator<Item = &'static str> {
+    VERDICTS.into_iter().chain(Reason::all().map(|reason| reason.as_str()))
+}
+
+/// Adds to the counters of records and events; those that get nothing are there with what they have.
+fn count(
+    records: &IntCounterVec,
+    events: &IntCounterVec,
+    (route, partition, replay): (&str, &str, &str),
+    counts: &Counts,
+) {
+    records.with_label_values(&[route, partition, replay]).inc_by(counts.records);
+    for verdict in verdicts() {
+        let count = match verdict {
+            "first" => counts.first,
+            "duplicate" => counts.duplicate,
+            "replayed" => counts.replayed,
+            "correction" => counts.correction,
+            // Absorbed ones; those that the route quarantines stand among the reasons.
+            "conflict" => {
+                counts.conflict + counts.quarantined.get("conflict").copied().unwrap_or(0)
+            }
+            reason => counts.quarantined.get(reason).copied().unwrap_or(0),
+        };
+        events.with_label_values(&[route, partition, replay, verdict]).inc_by(count);
     }
 }
 
@@ -179,33 +159,62 @@ impl Counting {
     pub fn new(worker: WorkerId, metrics: Arc<Metrics>, board: Arc<Board>) -> Counting {
         Counting { worker, metrics, board, seen: BTreeMap::new() }
     }
+
+    fn route(&self) -> &str {
+        &self.worker.0
+    }
+
+    /// Ends the series of partitions that are this worker's no more, nor another's of the process.
+    fn end_left(&self, now: &BTreeMap<i32, Option<RefusalCause>>) {
+        let left: Vec<i32> =
+            self.seen.keys().filter(|partition| !now.contains_key(partition)).copied().collect();
+        if left.is_empty() {
+            return;
+        }
+        let here: Vec<Seen> = self.board.partitions();
+        let is_here = |partition: i32| {
+            here.iter().any(|seen| seen.route == self.route() && seen.view.partition == partition)
+        };
+        for partition in left.into_iter().filter(|partition| !is_here(*partition)) {
+            self.metrics.end(self.route(), &partition.to_string());
+        }
+    }
 }
 
 impl Observer for Counting {
-    fn committed(&mut self, parts: &[(i32, &Counts, &Counts)], milliseconds: u64) {
-        let route = self.worker.0.as_str();
-        for (partition, counts, replay_counts) in parts {
+    fn committed(&mut self, batch: &CommittedBatch<'_>) {
+        let (route, metrics) = (self.route(), &self.metrics);
+        for (partition, counts, replay_counts) in batch.parts {
             let partition = partition.to_string();
-            self.metrics.count(route, &partition, "false", counts);
-            self.metrics.count(route, &partition, "true", replay_counts);
+            for (replay, counts) in [("false", counts), ("true", replay_counts)] {
+                let labels = (route, partition.as_str(), replay);
+                count(&metrics.records, &metrics.events, labels, counts);
+            }
         }
-        self.metrics.transactions.with_label_values(&[route, COMMITTED]).inc();
-        let seconds = milliseconds as f64 / 1000.0;
-        self.metrics.transaction_seconds.with_label_values(&[route]).observe(seconds);
+        self.board.count(route, batch.records as u64);
+        metrics.transactions.with_label_values(&[route, COMMITTED]).inc();
+        let transaction = metrics.transaction_seconds.with_label_values(&[route]);
+        transaction.observe(seconds(batch.transaction_micros));
+        if batch.records > 0 {
+            metrics.batch_records.with_label_values(&[route]).observe(batch.records as f64);
+            for stage in Stage::ALL {
+                let of_stage = metrics.stage_seconds.with_label_values(&[route, stage.as_str()]);
+                of_stage.observe(seconds(batch.stages.of(*stage)));
+            }
+        }
     }
 
     fn not_committed(&mut self, how: NotCommitted) {
-        let route = self.worker.0.as_str();
-        self.metrics.transactions.with_label_values(&[route, how.as_str()]).inc();
+        self.metrics.transactions.with_label_values(&[self.route(), how.as_str()]).inc();
     }
 
     fn viewed(&mut self, view: WorkerView) {
-        let route = self.worker.0.as_str();
         let now: BTreeMap<i32, Option<RefusalCause>> = (view.partitions.iter())
             .map(|partition| {
                 (partition.partition, partition.refusal.as_ref().map(|refusal| refusal.cause))
             })
             .collect();
+        let route = self.worker.0.as_str();
         for (partition, cause) in &now {
             let before = self.seen.get(partition);
             if before.is_none() {
@@ -215,20 +224,43 @@ impl Observer for Counting {
                 self.metrics.refusals.with_label_values(&[route, cause.as_str()]).inc();
             }
         }
-        self.seen = now;
         self.board.set(&self.worker, view);
+        self.end_left(&now);
+        self.seen = now;
     }
+
+    fn measured(&mut self, figures: Figures) {
+        self.board.set_figures(&self.worker, figures);
+    }
+
+    fn rebalanced(&mut self) {
+        self.metrics.rebalances.with_label_values(&[self.route()]).inc();
+    }
+
+    fn fenced(&mut self) {
+        self.metrics.fenced.with_label_values(&[self.route()]).inc();
+    }
+
+    fn taken_over(&mut self, milliseconds: u64) {
+        let took = self.metrics.restore_seconds.with_label_values(&[self.route()]);
+        took.observe(milliseconds as f64 / 1000.0);
+    }
+}
+
+fn seconds(micros: u64) -> f64 {
+    micros as f64 / 1e6
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::processor::observer::PartitionView;
+    use crate::processor::observer::{PartitionFigures, PartitionView, StageMicros};
     use crate::processor::refusal::Refusal;
     use crate::processor::restore::JournalProgress;
 
     fn counting() -> (Arc<Metrics>, Arc<Board>, Counting) {
-        let metrics = Arc::new(Metrics::new(["lab", "other"]).unwrap());
+        let host = Box::new(|| HostFigures { free_bytes: 5, ..HostFigures::default() });
+        let metrics = Arc::new(Metrics::new(["lab", "other"], host).unwrap());
         let board = Arc::new(Board::new(1));
         let counting = Counting::new(("lab".into(), 0), metrics.clone(), board.clone());
         (metrics, board, counting)
@@ -258,10 +290,19 @@ mod tests {
     fn counts_reach_the_exposition() {
         let (metrics, board, mut counting) = counting();
         let counts = Counts { records: 3, first: 2, duplicate: 1, ..Counts::default() };
-        counting.committed(&[(4, &counts, &Counts::default())], 7);
-        let line =
-            r#"oncegate_events_total{partition="4",replay="false",route="lab",verdict="first"} 2"#;
-        assert_says(&metrics.text(&board), &[line]);
+        let mut stages = StageMicros::default();
+        stages.add(Stage::Commit, 2_000_000);
+        let replays = Counts::default();
+        let parts = [(4, &counts, &replays)];
+        let batch = CommittedBatch { parts: &parts, records: 3, transaction_micros: 7, stages };
+        counting.committed(&batch);
+        let lines = [
+            r#"oncegate_events_total{partition="4",replay="false",route="lab",verdict="first"} 2"#,
+            r#"oncegate_stage_duration_seconds_sum{route="lab",stage="commit"} 2"#,
+            r#"oncegate_batch_records_sum{route="lab"} 3"#,
+            "oncegate_state_free_bytes 5",
+        ];
+        assert_says(&metrics.text(&board), &lines);
     }
 
     #[test]
@@ -302,9 +343,41 @@ mod tests {
         ];
         assert_says(&text, &lines);
         counting.viewed(WorkerView::default());
-        assert!(
-            !metrics.text(&board).contains("oncegate_partition_state{"),
-            "it is no longer ours"
-        );
+        assert!(!metrics.text(&board).contains(r#"partition="4""#), "it is no longer ours");
+    }
+
+    #[test]
+    fn what_was_measured_is_shown_while_the_partition_is_here() {
+        let (metrics, board, mut counting) = counting();
+        let mut running = view("running", None);
+        running.partitions[0].committed_next = 90;
+        counting.viewed(running);
+        let quarantined = [("late".into(), 2), ("conflict".into(), 3)].into();
+        let totals = Counts { records: 80, admitted: 1, quarantined, ..Counts::default() };
+        let figures = PartitionFigures {
+            partition: 4,
+            committed_next: 90,
+            raw_end: Some(100),
+            clock_micros: Some(1_500_000),
+            totals: Some((totals, Counts::default())),
+            ..PartitionFigures::default()
+        };
+        let all = Figures { partitions: vec![figures], ..Figures::default() };
+        counting.measured(all);
+        let of_journal = r#"partition="4",replay="false",route="lab""#;
+        let lines = [
+            r#"oncegate_lag_records{partition="4",route="lab"} 10"#,
+            r#"oncegate_committed_offset{partition="4",route="lab"} 90"#,
+            r#"oncegate_clock_timestamp_seconds{partition="4",route="lab"} 1.5"#,
+            &format!("oncegate_journal_records_total{{{of_journal}}} 80"),
+            &format!(r#"oncegate_journal_events_total{{{of_journal},verdict="admitted"}} 1"#),
+            &format!(r#"oncegate_journal_events_total{{{of_journal},verdict="conflict"}} 3"#),
+            &format!(r#"oncegate_journal_events_total{{{of_journal},verdict="late"}} 2"#),
+        ];
+        for _ in 0..2 {
+            assert_says(&metrics.text(&board), &lines);
+        }
+        counting.viewed(WorkerView::default());
+        assert!(!metrics.text(&board).contains("oncegate_lag_records{"), "it left");
     }
 }

@@ -1,7 +1,7 @@
 //! What comes in: records, rebalances, and how much of it a worker may hold.
 //! Must not be in here: a transaction, or what is decided of a record.
 
-use super::observer::Observer;
+use super::observer::{Observer, Stage};
 use super::restore::JobKind;
 use super::route::BatchBounds;
 use super::task::{Arrival, Task};
@@ -60,14 +60,19 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
         let room = bounds.records_max.saturating_sub(held.records).clamp(1, POLL_RECORDS);
         let (tasks, deriver) = (&mut self.tasks, &mut self.deriver);
         let mut events = Vec::new();
+        let (watch, mut identity_micros) = (self.broker.stopwatch(), 0);
         let (mut taken, mut end_seen) = (false, false);
         self.broker.poll(wait_ms, room, &mut |polled| match polled {
-            Polled::Record(record) => match arrive(tasks, deriver, (&mut held, &bounds), record) {
-                Arrived::Taken => taken = true,
-                Arrived::SeekAgain => events.push(Event::SeekAgain(record.partition)),
-                Arrived::Full => events.push(Event::Full(record.partition)),
-                Arrived::Dropped => {}
-            },
+            Polled::Record(record) => {
+                let began_micros = watch.micros();
+                match arrive(tasks, deriver, (&mut held, &bounds), record) {
+                    Arrived::Taken => taken = true,
+                    Arrived::SeekAgain => events.push(Event::SeekAgain(record.partition)),
+                    Arrived::Full => events.push(Event::Full(record.partition)),
+                    Arrived::Dropped => {}
+                }
+                identity_micros += watch.micros() - began_micros;
+            }
             Polled::End { partition, next } => {
                 if tasks.get_mut(&partition).is_some_and(|task| task.end_reached(next)) {
                     events.push(Event::SeekAgain(partition));
@@ -87,6 +92,10 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
             Polled::Assigned(partitions) => events.push(Event::Assigned(partitions.to_vec())),
             Polled::Failed(error) => events.push(Event::Failed(error)),
         });
+        if taken || self.batch_since_ms.is_some() {
+            self.stages.add(Stage::Poll, watch.micros().saturating_sub(identity_micros));
+            self.stages.add(Stage::Identity, identity_micros);
+        }
         if taken || end_seen {
             self.unread = None;
         }
@@ -117,8 +126,12 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
                     {
                         flush(&self.route.name, &mut stale);
                     }
+                    if let Some(task) = self.tasks.get_mut(&partition) {
+                        task.awaited_since_ms = Some(self.broker.now_ms());
+                    }
                     self.takeovers_due.insert(partition, JobKind::Takeover);
                 }
+                self.observer.rebalanced();
                 self.publish();
             }
             Event::Failed(ConsumeError::Transient(error)) => {
@@ -133,6 +146,7 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
                 self.unread = Some(error);
             }
             Event::Failed(ConsumeError::Fatal(error)) => {
+                self.observer.fenced();
                 return Err(WorkerExit::ConsumerGaveUp { why: error, disturbed: self.disturbed });
             }
         }
@@ -164,6 +178,7 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
             }
         }
         tracing::info!(route = self.route.name, partitions = ?partitions, "partitions revoked");
+        self.observer.rebalanced();
         self.publish();
     }
 

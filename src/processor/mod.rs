@@ -8,6 +8,7 @@ pub mod instance;
 mod intake;
 mod level;
 mod look;
+mod measure;
 pub mod observer;
 pub mod pool;
 pub mod refusal;

@@ -6,6 +6,9 @@ use super::restore::JournalProgress;
 use crate::gate::Counts;
 use crate::named::named;
 
+pub use crate::kafka::broker::{BrokerFigures, ClientFigures};
+pub use crate::store::StoreSize;
+
 named! {
     /// How a transaction ended that was not committed.
     pub enum NotCommitted {
@@ -57,13 +60,97 @@ pub struct WorkerView {
     pub partitions: Vec<PartitionView>,
 }
 
+/// What is measured of one partition.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PartitionFigures {
+    /// Raw partition.
+    pub partition: i32,
+    /// The source offset after the last committed batch; -1 while unknown.
+    pub committed_next: i64,
+    /// Where the raw log ends.
+    pub raw_end: Option<i64>,
+    /// Timestamp of the oldest record under way, in milliseconds since 1970-01-01T00:00:00Z.
+    pub oldest_ms: Option<i64>,
+    /// Highest event time let through, in microseconds since 1970-01-01T00:00:00Z.
+    pub clock_micros: Option<i64>,
+    /// What is older may be forgotten, in microseconds likewise.
+    pub horizon_micros: Option<i64>,
+    /// Its store.
+    pub store: Option<StoreSize>,
+    /// What its journal counts since the beginning: decided the first time, and replays.
+    pub totals: Option<(Counts, Counts)>,
+}
+
+/// What is measured of a worker.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Figures {
+    /// Its partitions.
+    pub partitions: Vec<PartitionFigures>,
+    /// Its clients.
+    pub client: ClientFigures,
+}
+
+named! {
+    /// What a batch passes through.
+    pub enum Stage {
+        /// Waiting for its records, and copying them.
+        Poll = "poll",
+        /// Their keys and digests.
+        Identity = "identity",
+        /// The store's answers, and verdicts.
+        Lookup = "lookup",
+        /// Writing the outputs, until the brokers have them.
+        Produce = "produce",
+        /// Offsets, and the end of the transaction.
+        Commit = "commit",
+        /// Writing what was seen into the stores.
+        Apply = "apply",
+    }
+}
+
+/// How long a batch was in each stage, in microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StageMicros([u64; Stage::ALL.len()]);
+
+impl StageMicros {
+    /// Adds to a stage.
+    pub fn add(&mut self, stage: Stage, micros: u64) {
+        self.0[stage as usize] += micros;
+    }
+
+    /// How long it was in a stage.
+    pub fn of(&self, stage: Stage) -> u64 {
+        self.0[stage as usize]
+    }
+}
+
+/// A transaction that was committed.
+#[derive(Clone, Copy, Debug)]
+pub struct CommittedBatch<'a> {
+    /// Per partition the counts of offsets never decided before, and of offsets decided again.
+    pub parts: &'a [(i32, &'a Counts, &'a Counts)],
+    /// Raw records.
+    pub records: usize,
+    /// From the verdicts to the broker's answer, in microseconds.
+    pub transaction_micros: u64,
+    /// Its stages.
+    pub stages: StageMicros,
+}
+
 /// Receives what a worker tells.
 pub trait Observer {
-    /// A transaction was committed; per partition the counts of offsets never decided before and
-    /// of offsets decided again.
-    fn committed(&mut self, parts: &[(i32, &Counts, &Counts)], milliseconds: u64);
+    /// A transaction was committed.
+    fn committed(&mut self, batch: &CommittedBatch<'_>);
     /// A transaction was not committed.
     fn not_committed(&mut self, how: NotCommitted);
     /// The view has changed.
     fn viewed(&mut self, view: WorkerView);
+    /// Figures, about once a second.
+    fn measured(&mut self, _figures: Figures) {}
+    /// Partitions were assigned or taken away.
+    fn rebalanced(&mut self) {}
+    /// A producer or a member was fenced, or is of no more use.
+    fn fenced(&mut self) {}
+    /// A partition that was assigned or given up runs; how long that took, in milliseconds.
+    fn taken_over(&mut self, _milliseconds: u64) {}
 }

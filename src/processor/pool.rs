@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 const REJOIN_WITHIN: Duration = Duration::from_secs(300);
 /// Pause before a worker rejoins, so that a member of the same name can be told apart.
 const REJOIN_PAUSE: Duration = Duration::from_secs(10);
-/// The view is told at least this often, so that a loss of membership shows.
+/// View and figures are told this often, so that a loss of membership shows.
 const PUBLISH_EVERY: Duration = Duration::from_secs(1);
 
 /// Runs one worker until `stop`, and builds it anew where its consumer gave up: as often as
@@ -80,6 +80,7 @@ where
         if published.elapsed() >= PUBLISH_EVERY {
             published = Instant::now();
             worker.publish();
+            worker.measure();
         }
     }
     None

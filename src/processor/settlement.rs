@@ -1,9 +1,9 @@
 //! From what a worker has collected to a transaction, and from its ending to what the tasks hold.
 //! Must not be in here: polling, rebalances, or how a transaction is run.
 
-use super::observer::{NotCommitted, Observer};
+use super::observer::{CommittedBatch, NotCommitted, Observer, Stage, StageMicros};
 use super::takeover::{other_topics, tail_lost};
-use super::transaction::{self, End, Ended, Outputs, Parcel, end_after};
+use super::transaction::{self, End, Outputs, Parcel, end_after};
 use super::worker::{Takeovers, Worker, WorkerExit};
 use crate::gate::{Case, Lookups, Part, Target, decide_part};
 use crate::journal::entry::{NO_ENTRY, begin_header, encode, encode_part};
@@ -56,6 +56,7 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
                 begun
             });
             if begun {
+                self.runs(partition);
                 self.read_on(partition);
             }
         }
@@ -80,6 +81,7 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
     pub(super) fn transact(&mut self) -> Result<(), WorkerExit> {
         self.end_waiting_since_ms = None;
         let mut prepared: Vec<Prepared> = Vec::new();
+        let watch = self.broker.stopwatch();
         let mut room = self.records_max();
         let partitions = match self.searched() {
             Some(partition) => vec![partition],
@@ -105,8 +107,9 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
                 }
             }
         }
+        self.stages.add(Stage::Lookup, watch.micros());
         if prepared.is_empty() {
-            self.batch_since_ms = None;
+            self.end_batch();
             return Ok(());
         }
         self.run(prepared)
@@ -172,7 +175,7 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
     }
 
     fn run(&mut self, prepared: Vec<Prepared>) -> Result<(), WorkerExit> {
-        let began_ms = self.broker.now_ms();
+        let watch = self.broker.stopwatch();
         let Some((prepared, expected)) = self.in_force(prepared) else { return Ok(()) };
         let mut parcels = Vec::with_capacity(prepared.len());
         for item in &prepared {
@@ -190,20 +193,21 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
                 journal_next: open.position.as_ref().map_or(0, |position| position.journal_next),
             });
         }
-        let Ended { end, straggler_suspected } = transaction::run(
+        let ended = transaction::run(
             &mut self.broker,
             &mut self.renderer,
             &parcels,
             &expected,
             &self.limits,
         );
-        if straggler_suspected {
+        if ended.straggler_suspected {
             self.taint_producer();
         }
-        match end {
+        self.stages.add(Stage::Produce, ended.produce_micros);
+        self.stages.add(Stage::Commit, ended.commit_micros);
+        match ended.end {
             End::Committed(acknowledged, delivered) => {
-                let took_ms = self.broker.now_ms().saturating_sub(began_ms);
-                self.settle(&prepared, &acknowledged, &delivered, took_ms)
+                self.settle(&prepared, &acknowledged, &delivered, watch.micros());
             }
             End::RecordRefused(error) => self.record_refused(&prepared, &error),
             End::Aborted(error) => self.aborted(&error),
@@ -237,13 +241,20 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
                 self.observer.not_committed(NotCommitted::Unknown);
                 self.setbacks.aborted(self.broker.now_ms());
                 self.leave_producer();
+                self.observer.fenced();
                 self.setbacks.producer_died(&error.to_string())?;
             }
         }
         if self.tasks.values().all(|task| task.collected.is_empty()) {
-            self.batch_since_ms = None;
+            self.end_batch();
         }
         Ok(())
+    }
+
+    /// No record is under way.
+    fn end_batch(&mut self) {
+        self.batch_since_ms = None;
+        self.stages = StageMicros::default();
     }
 
     /// Leaves out what was collected for an incarnation that is no longer in force, and what is
@@ -278,8 +289,9 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
         prepared: &[Prepared],
         acknowledged: &CommitAcknowledged,
         delivered: &Delivered,
-        took_ms: u64,
+        transaction_micros: u64,
     ) {
+        let watch = self.broker.stopwatch();
         for item in prepared {
             if let Err(error) = self.settle_one(item, acknowledged, delivered) {
                 tracing::error!(
@@ -300,7 +312,12 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
                 item.part.as_ref().map(|p| (item.partition, &p.counts, &p.replay_counts))
             })
             .collect();
-        self.observer.committed(&counts, took_ms);
+        let records = prepared.iter().filter_map(|item| item.part.as_ref());
+        let records = records.map(|part| part.records.len()).sum();
+        let mut stages = std::mem::take(&mut self.stages);
+        stages.add(Stage::Apply, watch.micros());
+        let batch = CommittedBatch { parts: &counts, records, transaction_micros, stages };
+        self.observer.committed(&batch);
         self.publish();
     }
 

@@ -97,6 +97,8 @@ pub struct Task<S> {
     pub waits_for: Option<String>,
     /// How far its store is brought level, once that takes long.
     pub restoring: Option<JournalProgress>,
+    /// Since when it does not run, by the worker's clock; `None` once it does.
+    pub awaited_since_ms: Option<u64>,
     /// A jump forward was seen right after a seek, and is confirmed by seeking once more.
     jump: Jump,
 }
@@ -153,6 +155,7 @@ impl<S> Task<S> {
             end_seen: None,
             waits_for: None,
             restoring: None,
+            awaited_since_ms: None,
             jump: Jump::Fresh,
         }
     }

@@ -5,8 +5,8 @@ use crate::gate::{Collected, OutputRecord, Part, Renderer, Target};
 use crate::journal::metadata::LogEnd;
 use crate::journal::{CommitAcknowledged, EncodedEntry, OffsetMetadata};
 use crate::kafka::broker::{
-    Broker, Delivered, DeliveryCause, DeliveryError, DrainError, SendError, SourceOffset, TopicIds,
-    TxnError, TxnErrorClass,
+    Broker, Delivered, DeliveryCause, DeliveryError, DrainError, SendError, SourceOffset,
+    Stopwatch, TopicIds, TxnError, TxnErrorClass,
 };
 
 /// A call that took longer is a sign that its request may have been sent again.
@@ -84,6 +84,10 @@ pub struct Ended {
     /// Whether one of its requests may still be under way, and could join the next transaction
     /// of the same epoch.
     pub straggler_suspected: bool,
+    /// Until its records were delivered, in microseconds; all of it where they were not.
+    pub produce_micros: u64,
+    /// From then to its end.
+    pub commit_micros: u64,
 }
 
 /// Time limits of a transaction, in milliseconds.
@@ -124,20 +128,25 @@ pub fn run<B: Broker>(
     limits: &TransactionLimits,
 ) -> Ended {
     let signs_before = broker.straggler_signs();
-    let mut running = Running { broker, limits, slow: false };
+    let watch = broker.stopwatch();
+    let mut running = Running { broker, limits, slow: false, watch, produce_micros: None };
     let end = match running.forward(renderer, parcels, expected) {
         Ok((acknowledged, delivered)) => End::Committed(acknowledged, delivered),
         Err(stop) => running.back_out(stop),
     };
-    let slow = running.slow;
+    let (slow, all_micros) = (running.slow, watch.micros());
+    let produce_micros = running.produce_micros.unwrap_or(all_micros);
     let straggler_suspected = slow || broker.straggler_signs() != signs_before;
-    Ended { end, straggler_suspected }
+    let commit_micros = all_micros - produce_micros;
+    Ended { end, straggler_suspected, produce_micros, commit_micros }
 }
 
 struct Running<'b, B> {
     broker: &'b mut B,
     limits: &'b TransactionLimits,
     slow: bool,
+    watch: Stopwatch,
+    produce_micros: Option<u64>,
 }
 
 impl<B: Broker> Running<'_, B> {
@@ -152,6 +161,7 @@ impl<B: Broker> Running<'_, B> {
             self.produce(renderer, parcel)?;
         }
         let delivered = self.drain()?;
+        self.produce_micros = Some(self.watch.micros());
         if let Some(lost) = parcels.iter().find_map(|parcel| tail_lost(parcel, &delivered)) {
             return Err(Stop::Tail(lost));
         }

@@ -4,7 +4,7 @@
 //! next poll: so no rebalance ever meets an open transaction. Must not be in here: threads,
 //! clocks, or any way to the cluster but [`Broker`] and [`Takeovers`].
 
-use super::observer::{NotCommitted, Observer, PartitionView, WorkerView};
+use super::observer::{NotCommitted, Observer, PartitionView, StageMicros, WorkerView};
 use super::refusal::Refusal;
 use super::restore::{Answer, Job, JobKind, TakenOver};
 use super::route::Route;
@@ -72,6 +72,8 @@ pub struct Worker<B, T: Takeovers, O> {
     /// Answers of the last look-up; kept for its memory.
     pub(super) found: Vec<Option<Sighting>>,
     pub(super) deriver: Deriver,
+    /// How long the batch under way was in each stage so far.
+    pub(super) stages: StageMicros,
     incarnations: u64,
     /// Why the client cannot read raw records, until one or a partition's end comes.
     pub(super) unread: Option<String>,
@@ -121,6 +123,7 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
             batch_since_ms: None,
             end_waiting_since_ms: None,
             found: Vec::new(),
+            stages: StageMicros::default(),
             incarnations: 0,
             unread: None,
             disturbed: false,
@@ -216,6 +219,7 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
                     }
                     self.setbacks.aborted(now_ms);
                     if error.class == TxnErrorClass::Fatal {
+                        self.observer.fenced();
                         self.setbacks.producer_died(&error.to_string())?;
                     }
                 }
@@ -261,8 +265,10 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
 
     fn restore_by(&mut self, partition: i32, kind: JobKind) {
         let incarnation = self.new_incarnation();
+        let now_ms = self.broker.now_ms();
         if let Some(task) = self.tasks.get_mut(&partition) {
             task.restore_as(incarnation);
+            task.awaited_since_ms.get_or_insert(now_ms);
             self.broker.pause(partition);
             self.takeovers.forget(partition);
             self.takeovers_due.insert(partition, kind);
@@ -393,8 +399,18 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
             return self.publish();
         }
         task.state = TaskState::Running(open);
+        self.runs(partition);
         self.read_on(partition);
         self.publish();
+    }
+
+    /// A partition has come to run.
+    pub(super) fn runs(&mut self, partition: i32) {
+        let now_ms = self.broker.now_ms();
+        let since_ms = self.tasks.get_mut(&partition).and_then(|task| task.awaited_since_ms.take());
+        if let Some(since_ms) = since_ms {
+            self.observer.taken_over(now_ms.saturating_sub(since_ms));
+        }
     }
 
     /// Lets a running task's records come, from `collected_next` on.

@@ -1,56 +1,73 @@
-//! A TOML file that is read key by key, so that all its faults are told in one go.
+//! TOML files that are read key by key, so that all their faults are told in one go.
 //!
 //! serde's derived readers stop at the first fault and quote values; these write their own
 //! sentences. Must not be in here: what any key means, or a message with a value in it.
 
 use super::fault::Fault;
-use super::quantity::{
-    DURATION_FORM, SIZE_FORM, duration_text, parse_duration, parse_size, size_text,
-};
-use super::suggest::{did_you_mean, list_of};
+use super::files::Source;
+use super::merge::merge;
+use super::section::Section;
+use std::borrow::Cow;
 use std::cell::RefCell;
-use std::ops::{Range, RangeInclusive};
-use std::time::Duration;
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use std::ops::Range;
+use std::path::Path;
+use toml::de::DeTable;
 
-/// A file under reading, with the faults found so far.
+/// Files under reading, with the faults found so far. A place is counted over all of them: each
+/// file is parsed behind as many blanks as the files before it are long.
 pub struct Document<'t> {
-    file: String,
-    text: &'t str,
+    parts: Vec<Part<'t>>,
     faults: RefCell<Vec<Fault>>,
+}
+
+struct Part<'t> {
+    file: Cow<'t, str>,
+    text: &'t str,
+    /// Where the file's own text begins.
+    start: usize,
 }
 
 impl<'t> Document<'t> {
     /// A file and its text.
     pub fn new(file: impl Into<String>, text: &'t str) -> Document<'t> {
-        Document { file: file.into(), text, faults: RefCell::default() }
+        let part = Part { file: Cow::Owned(file.into()), text, start: 0 };
+        Document { parts: vec![part], faults: RefCell::default() }
     }
 
-    /// The file's tree; `None` (and faults) where it is no TOML.
+    /// Several files, whose tables become one.
+    pub fn of(sources: &'t [Source]) -> Document<'t> {
+        let part = |source: &'t Source| Part {
+            file: Cow::Borrowed(&source.file),
+            text: &source.padded,
+            start: source.start,
+        };
+        Document { parts: sources.iter().map(part).collect(), faults: RefCell::default() }
+    }
+
+    /// The files' tree; `None` (and faults) where one is no TOML.
     pub fn parse(&self) -> Option<DeTable<'t>> {
-        let (tree, errors) = DeTable::parse_recoverable(self.text);
-        for error in &errors {
-            // The parser's messages are fixed sentences; only its `Display` quotes the line.
-            let what = format!("this is not TOML: {}", error.message());
-            self.push(self.line(error.span().unwrap_or(0..0).start), what, String::new());
+        let mut whole = DeTable::new();
+        for part in &self.parts {
+            let (tree, errors) = DeTable::parse_recoverable(part.text);
+            for error in &errors {
+                // The parser's messages are fixed sentences; only its `Display` quotes the line.
+                let what = format!("this is not TOML: {}", error.message());
+                let at = error.span().unwrap_or(part.start..part.start).start;
+                self.push(at.max(part.start), what, String::new());
+            }
+            merge(self, &mut whole, tree.into_inner());
         }
-        errors.is_empty().then(|| tree.into_inner())
+        (!self.is_faulty()).then_some(whole)
     }
 
     /// The keys outside of any section.
     pub fn root<'d>(&'d self, table: &'d DeTable<'t>) -> Section<'d, 't> {
-        Section { document: self, table, span: 0..0, name: String::new(), known: Vec::new() }
+        Section::root(self, table)
     }
 
     /// Notes a fault at a place in the text.
     pub fn fault(&self, at: Range<usize>, what: impl Into<String>, meant: impl Into<String>) {
-        self.push(self.line(at.start), what.into(), meant.into());
-    }
-
-    /// Notes a fault at a line.
-    pub fn fault_at_line(&self, line: usize, what: impl Into<String>, meant: impl Into<String>) {
-        self.push(line, what.into(), meant.into());
+        self.push(at.start, what.into(), meant.into());
     }
 
     /// Notes a fault of another file that this one names.
@@ -58,15 +75,45 @@ impl<'t> Document<'t> {
         self.faults.borrow_mut().push(fault);
     }
 
-    fn push(&self, line: usize, what: String, meant: String) {
-        let fault = Fault { file: self.file.clone(), line: Some(line), what, meant };
-        self.faults.borrow_mut().push(fault);
+    fn push(&self, at: usize, what: String, meant: String) {
+        let (file, line) = (self.file(at).to_owned(), Some(self.line(at)));
+        self.faults.borrow_mut().push(Fault { file, line, what, meant });
     }
 
-    /// The line of a place in the text, from 1.
+    fn part(&self, at: usize) -> &Part<'t> {
+        let begun = self.parts.iter().rev().find(|part| part.start <= at);
+        // The first one begins at 0.
+        begun.unwrap_or(&self.parts[0])
+    }
+
+    /// The file of a place.
+    pub fn file(&self, at: usize) -> &str {
+        &self.part(at).file
+    }
+
+    /// The directory of that file, to which its paths are relative.
+    pub fn dir(&self, at: usize) -> &Path {
+        Path::new(self.file(at)).parent().unwrap_or(Path::new(""))
+    }
+
+    /// The line of a place in its file, from 1.
     pub fn line(&self, at: usize) -> usize {
-        let before = &self.text.as_bytes()[..at.min(self.text.len())];
+        let Part { text, start, .. } = self.part(at);
+        let before = &text.as_bytes()[*start..at.clamp(*start, text.len())];
         before.iter().filter(|byte| **byte == b'\n').count() + 1
+    }
+
+    /// A place as it is told to someone who looks at another one: `line 7`, or with its file.
+    pub fn seen_from(&self, at: usize, from: usize) -> String {
+        match self.file(at) == self.file(from) {
+            true => format!("line {}", self.line(at)),
+            false => self.place(at),
+        }
+    }
+
+    /// A place: file and line.
+    pub fn place(&self, at: usize) -> String {
+        format!("{}:{}", self.file(at), self.line(at))
     }
 
     /// Whether any fault was found.
@@ -77,238 +124,5 @@ impl<'t> Document<'t> {
     /// The faults found.
     pub fn into_faults(self) -> Vec<Fault> {
         self.faults.into_inner()
-    }
-}
-
-/// A table of the file. It remembers which keys were asked for; the others are unknown.
-pub struct Section<'d, 't> {
-    document: &'d Document<'t>,
-    table: &'d DeTable<'t>,
-    span: Range<usize>,
-    name: String,
-    known: Vec<&'static str>,
-}
-
-impl<'d, 't> Section<'d, 't> {
-    /// Where the section begins.
-    pub fn span(&self) -> Range<usize> {
-        self.span.clone()
-    }
-
-    /// The file that it is in.
-    pub fn document(&self) -> &'d Document<'t> {
-        self.document
-    }
-
-    fn get(&mut self, key: &'static str) -> Option<&'d Spanned<DeValue<'t>>> {
-        self.known.push(key);
-        self.table.get(key)
-    }
-
-    fn wrong(&self, at: Range<usize>, key: &str, what: &str, meant: impl Into<String>) {
-        self.document.fault(at, format!("`{key}`{} {what}", self.of()), meant);
-    }
-
-    fn of(&self) -> String {
-        if self.name.is_empty() { String::new() } else { format!(" of {}", self.name) }
-    }
-
-    /// A text.
-    pub fn text(&mut self, key: &'static str) -> Option<Spanned<&'d str>> {
-        let value = self.get(key)?;
-        let text = value.get_ref().as_str();
-        if text.is_none() {
-            self.wrong(value.span(), key, "must be a text", "write it between quotes");
-        }
-        Some(Spanned::new(value.span(), text?))
-    }
-
-    /// A text that must be there.
-    pub fn required_text(&mut self, key: &'static str) -> Option<Spanned<&'d str>> {
-        self.require(key);
-        self.text(key)
-    }
-
-    /// Notes a fault if a key without a default is not there.
-    pub fn require(&self, key: &str) {
-        if !self.table.contains_key(key) {
-            self.wrong(self.span(), key, "is missing", "it has no default");
-        }
-    }
-
-    /// A whole number within bounds.
-    pub fn count(&mut self, key: &'static str, bounds: RangeInclusive<i64>) -> Option<i64> {
-        let value = self.get(key)?;
-        let number = value
-            .get_ref()
-            .as_integer()
-            .and_then(|integer| i64::from_str_radix(integer.as_str(), integer.radix()).ok());
-        match number {
-            Some(number) if bounds.contains(&number) => Some(number),
-            _ => {
-                let meant = format!("a whole number from {} to {}", bounds.start(), bounds.end());
-                self.wrong(value.span(), key, "is not what it may be", meant);
-                None
-            }
-        }
-    }
-
-    /// A yes or no.
-    pub fn flag(&mut self, key: &'static str) -> Option<bool> {
-        let value = self.get(key)?;
-        let flag = value.get_ref().as_bool();
-        if flag.is_none() {
-            self.wrong(value.span(), key, "must be `true` or `false`", "");
-        }
-        flag
-    }
-
-    /// A whole number within bounds, or `None` for the one word that stands for none.
-    pub fn count_or(
-        &mut self,
-        key: &'static str,
-        bounds: RangeInclusive<i64>,
-        word: &str,
-    ) -> Option<i64> {
-        let value = self.get(key)?;
-        match value.get_ref().as_str() {
-            None => self.count(key, bounds),
-            Some(text) => {
-                if text != word {
-                    let [from, to] = [bounds.start(), bounds.end()];
-                    let meant = format!("it may be \"{word}\" or a number from {from} to {to}");
-                    self.wrong(value.span(), key, "has an unknown value", meant);
-                }
-                None
-            }
-        }
-    }
-
-    /// A duration within bounds.
-    pub fn duration(
-        &mut self,
-        key: &'static str,
-        bounds: RangeInclusive<Duration>,
-    ) -> Option<Spanned<Duration>> {
-        let value = self.get(key)?;
-        let Some(duration) = value.get_ref().as_str().and_then(parse_duration) else {
-            self.wrong(value.span(), key, "is not a duration", DURATION_FORM);
-            return None;
-        };
-        if !bounds.contains(&duration) {
-            let [from, to] = [bounds.start(), bounds.end()].map(|bound| duration_text(*bound));
-            self.wrong(value.span(), key, "is out of bounds", format!("from {from} to {to}"));
-            return None;
-        }
-        Some(Spanned::new(value.span(), duration))
-    }
-
-    /// A size within bounds.
-    pub fn size(&mut self, key: &'static str, bounds: RangeInclusive<u64>) -> Option<u64> {
-        let value = self.get(key)?;
-        let Some(size) = value.get_ref().as_str().and_then(parse_size) else {
-            self.wrong(value.span(), key, "is not a size", SIZE_FORM);
-            return None;
-        };
-        if !bounds.contains(&size) {
-            let [from, to] = [bounds.start(), bounds.end()].map(|bound| size_text(*bound));
-            self.wrong(value.span(), key, "is out of bounds", format!("from {from} to {to}"));
-            return None;
-        }
-        Some(size)
-    }
-
-    /// One of a closed list of texts.
-    pub fn choice<T: Copy>(
-        &mut self,
-        key: &'static str,
-        choices: &[(&'static str, T)],
-    ) -> Option<Spanned<T>> {
-        let text = self.text(key)?;
-        let known = || choices.iter().map(|(name, _)| *name);
-        let found = choices.iter().find(|(name, _)| name == text.get_ref());
-        if found.is_none() {
-            let meant = did_you_mean(text.get_ref(), known());
-            let meant = meant.unwrap_or_else(|| format!("it may be {}", list_of(known())));
-            self.wrong(text.span(), key, "has an unknown value", meant);
-        }
-        Some(Spanned::new(text.span(), found?.1))
-    }
-
-    /// A section of this one.
-    pub fn section(&mut self, key: &'static str) -> Option<Section<'d, 't>> {
-        let value = self.get(key)?;
-        let section = self.named(value, format!("[{key}]"));
-        if section.is_none() {
-            self.wrong(value.span(), key, "must be a section", format!("begin it with [{key}]"));
-        }
-        section
-    }
-
-    /// A list of sections, each begun with `[[key]]`.
-    pub fn sections(&mut self, key: &'static str) -> Vec<Section<'d, 't>> {
-        let Some(value) = self.get(key) else {
-            return Vec::new();
-        };
-        let elements = value.get_ref().as_array().map(|array| array.iter()).into_iter().flatten();
-        let sections: Vec<_> =
-            elements.filter_map(|element| self.named(element, format!("[[{key}]]"))).collect();
-        if sections.is_empty() {
-            let meant = format!("begin each with [[{key}]]");
-            self.wrong(value.span(), key, "must be a list of sections", meant);
-        }
-        sections
-    }
-
-    fn named(&self, value: &'d Spanned<DeValue<'t>>, name: String) -> Option<Section<'d, 't>> {
-        let table = value.get_ref().as_table()?;
-        let (document, span) = (self.document, value.span());
-        Some(Section { document, table, span, name, known: Vec::new() })
-    }
-
-    /// Calls the section by another name in messages.
-    pub fn rename(&mut self, name: String) {
-        self.name = name;
-    }
-
-    /// Every key with its value, in the file's order, for sections whose keys are not ours. Keys with dots in them may
-    /// be written with or without quotes: both read the same.
-    pub fn pairs(self) -> Vec<(String, Spanned<&'d DeValue<'t>>)> {
-        let mut pairs = Vec::new();
-        flatten(self.table, "", &mut pairs);
-        pairs.sort_by_key(|(_, value)| value.span().start);
-        pairs
-    }
-
-    /// Notes every key that was not asked for.
-    pub fn finish(self) {
-        for (key, _) in self.table {
-            let name: &str = key.get_ref();
-            if !self.known.contains(&name) {
-                let known = || self.known.iter().copied();
-                let meant = did_you_mean(name, known());
-                let meant = meant.unwrap_or_else(|| format!("known are {}", list_of(known())));
-                let what = format!("unknown key `{name}`{}", self.in_section());
-                self.document.fault(key.span(), what, meant);
-            }
-        }
-    }
-
-    fn in_section(&self) -> String {
-        if self.name.is_empty() { String::new() } else { format!(" in {}", self.name) }
-    }
-}
-
-fn flatten<'d, 't>(
-    table: &'d DeTable<'t>,
-    prefix: &str,
-    pairs: &mut Vec<(String, Spanned<&'d DeValue<'t>>)>,
-) {
-    for (key, value) in table {
-        let name = format!("{prefix}{}", key.get_ref());
-        match value.get_ref() {
-            DeValue::Table(inner) => flatten(inner, &format!("{name}."), pairs),
-            plain => pairs.push((name, Spanned::new(key.span(), plain))),
-        }
     }
 }

@@ -1,10 +1,12 @@
 //! The section `[kafka]`: properties that pass through to librdkafka, once they are known to keep
 //! the promise. Must not be in here: a message with a value in it, for any of them may be a secret.
 
-use super::document::{Document, Section};
-use super::environment::{ExpansionFault, expand};
+use super::document::Document;
 use super::model::Overrides;
-use super::properties::{ClientProperties, canonical, passed_through, refusal};
+use super::properties::ClientProperties;
+use super::property_lists::{canonical, passed_through, refusal};
+use super::references::{ExpansionFault, expand};
+use super::section::Section;
 use super::suggest::{did_you_mean, list_of};
 use crate::kafka::property::{PropertyFault, client_fault, property_fault};
 use std::collections::HashMap;
@@ -47,18 +49,19 @@ pub fn read(
     let mut properties = ClientProperties::default();
     let mut at = 0..0;
     let mut faulty = false;
-    let mut lines: HashMap<String, usize> = HashMap::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
     if let Some(section) = section {
         at = section.span();
         for (name, value) in section.pairs() {
-            let line = document.line(value.span().start);
+            let place = value.span().start;
             let name = canonical(&name);
-            if let Some(before) = lines.insert(name.to_owned(), line) {
+            if let Some(before) = places.insert(name.to_owned(), place) {
                 let what = format!("`{name}` is set twice, once under another name");
-                document.fault(value.span(), what, format!("see line {before}"));
+                let meant = format!("see {}", document.seen_from(before, place));
+                document.fault(value.span(), what, meant);
             }
             match property(name, &value, document) {
-                Some(text) => properties.set(name, text, Some(line)),
+                Some(text) => properties.set(name, text, Some(place)),
                 None => faulty = true,
             }
         }
@@ -73,7 +76,9 @@ pub fn read(
         return properties;
     }
     if !faulty {
-        together(&properties, document, at);
+        if mechanism(&properties, document) {
+            together(&properties, document, at);
+        }
     }
     properties
 }
@@ -102,19 +107,12 @@ fn property(name: &str, value: &Spanned<&DeValue<'_>>, document: &Document<'_>) 
             return fault(what, "librdkafka's properties are single values".to_owned());
         }
     };
-    let text = match expand(&text, &|variable| std::env::var_os(variable)) {
+    let dir = document.dir(value.span().start);
+    let text = match expand(&text, dir, &|variable| std::env::var_os(variable)) {
         Ok(text) => text,
-        Err(ExpansionFault::Missing(variable)) => {
-            let what = format!("`{name}` asks for the environment variable {variable}");
-            return fault(what, "it is not set".to_owned());
-        }
-        Err(ExpansionFault::NotText(variable)) => {
-            let what = format!("`{name}` asks for the environment variable {variable}");
-            return fault(what, "it is not UTF-8".to_owned());
-        }
-        Err(ExpansionFault::Malformed) => {
-            let what = format!("`{name}` has a `${{` without a variable's name and `}}`");
-            return fault(what, "write `$${` for the text itself".to_owned());
+        Err(unfulfilled) => {
+            let (what, meant) = reference_told(name, unfulfilled);
+            return fault(what, meant);
         }
     };
     match property_fault(name, &text) {
@@ -127,6 +125,29 @@ fn property(name: &str, value: &Spanned<&DeValue<'_>>, document: &Document<'_>) 
             let (what, meant) = told(name, &text, found);
             fault(what, meant)
         }
+    }
+}
+
+/// A reference that could not be followed, without any value.
+fn reference_told(name: &str, fault: ExpansionFault) -> (String, String) {
+    match fault {
+        ExpansionFault::Missing(variable) => (
+            format!("`{name}` asks for the environment variable {variable}"),
+            "it is not set".to_owned(),
+        ),
+        ExpansionFault::NotText(variable) => (
+            format!("`{name}` asks for the environment variable {variable}"),
+            "it is not UTF-8".to_owned(),
+        ),
+        ExpansionFault::File { path, why } => {
+            (format!("`{name}` asks for the content of the file {path}"), why)
+        }
+        ExpansionFault::Malformed => (
+            format!(
+                "`{name}` has a `${{` without a variable's name, or `file:` and a path, and `}}`"
+            ),
+            "write `$${` for the text itself".to_owned(),
+        ),
     }
 }
 
@@ -159,16 +180,39 @@ fn told(name: &str, value: &str, fault: PropertyFault) -> (String, String) {
     }
 }
 
+/// Whether the client can log in by the mechanism that is asked for, if one is. It would say itself
+/// that it knows none of that name, but with the value; and one that this build has no way to get
+/// tokens for would be waited for without end.
+fn mechanism(properties: &ClientProperties, document: &Document<'_>) -> bool {
+    const MECHANISM: &str = "sasl.mechanism";
+    const BUILT_IN: [&str; 3] = ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"];
+    const UNSIGNED: &str = "enable.sasl.oauthbearer.unsecure.jwt";
+    let (Some(at), Some(asked)) = (properties.at(MECHANISM), properties.get(MECHANISM)) else {
+        return true;
+    };
+    if BUILT_IN.contains(&asked) {
+        return true;
+    }
+    let by_token = asked == "OAUTHBEARER";
+    if by_token && properties.get(UNSIGNED) == Some("true") {
+        return true;
+    }
+    let what = match by_token {
+        true => format!("`{MECHANISM}` is one that this build cannot get tokens for"),
+        false => format!("`{MECHANISM}` is none that this build has"),
+    };
+    let meant = "it is built without OIDC; `PLAIN`, `SCRAM-SHA-256` and `SCRAM-SHA-512` work";
+    document.fault(at..at, what, meant);
+    by_token
+}
+
 /// All properties together: files that are not there, properties that exclude each other.
 fn together(properties: &ClientProperties, document: &Document<'_>, section: Range<usize>) {
     let Some(message) = client_fault(properties) else {
         return;
     };
     let named = properties.names().filter(|name| message.contains(*name));
-    let line = named.max_by_key(|name| name.len()).and_then(|name| properties.line(name));
+    let at = named.max_by_key(|name| name.len()).and_then(|name| properties.at(name));
     let what = format!("librdkafka refuses these properties: {}", properties.scrub(&message));
-    match line {
-        Some(line) => document.fault_at_line(line, what, ""),
-        None => document.fault(section, what, ""),
-    }
+    document.fault(at.map_or(section, |at| at..at), what, "");
 }

@@ -24,14 +24,16 @@ pub struct Overrides {
 /// Everything that a process needs to know of itself and of its routes.
 #[derive(Clone)]
 pub struct Settings {
-    /// The file that they were read from, as it was named.
-    pub file: PathBuf,
+    /// The files that they were read from, as they were named.
+    pub files: Vec<String>,
     /// Prefix of the consumer groups.
     pub group: String,
     /// The directory that makes the process a member: instance id, lock, partition stores.
     pub state_dir: PathBuf,
     /// A given instance id; without one the state directory keeps its own.
     pub instance: Option<String>,
+    /// Where the recipes stand.
+    pub recipes_dir: PathBuf,
     /// Where the declarations of topics stand.
     pub topics_dir: PathBuf,
     /// Address of the HTTP server for metrics and health.

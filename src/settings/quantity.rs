@@ -18,6 +18,8 @@ const SIZE_UNITS: [(&str, u64); 7] = [
     ("B", 1),
 ];
 
+const DAY_S: u64 = 24 * 3600;
+
 /// Bytes of a size such as `512MiB`.
 pub fn parse_size(text: &str) -> Option<u64> {
     let (digits, factor) = SIZE_UNITS
@@ -45,6 +47,10 @@ pub fn parse_duration(text: &str) -> Option<Duration> {
 
 /// A duration as it would be written.
 pub fn duration_text(duration: Duration) -> String {
+    // Beyond days there are only months and years, which have no length of their own.
+    if duration.as_secs() >= DAY_S && duration.as_secs().is_multiple_of(DAY_S) {
+        return format!("{}d", duration.as_secs() / DAY_S);
+    }
     humantime::format_duration(duration).to_string().replace("days", "d").replace("day", "d")
 }
 
@@ -76,6 +82,7 @@ mod tests {
         assert_eq!(parse_duration("30"), None);
         assert_eq!(duration_text(Duration::from_secs(169 * 3600)), "7d 1h");
         assert_eq!(duration_text(Duration::from_secs(24 * 3600)), "1d");
+        assert_eq!(duration_text(Duration::from_secs(400 * 24 * 3600)), "400d");
         assert_eq!(duration_text(Duration::from_millis(50)), "50ms");
     }
 }

@@ -18,7 +18,7 @@ pub struct Roles<'a, 't> {
 struct Taken {
     role: TopicRole,
     route: String,
-    line: usize,
+    at: usize,
 }
 
 impl<'a, 't> Roles<'a, 't> {
@@ -31,18 +31,19 @@ impl<'a, 't> Roles<'a, 't> {
     /// Adds a route.
     pub fn add(&mut self, route: ReadRoute) {
         if let Some(name) = &route.name {
-            let line = self.document.line(name.span().start);
-            if let Some(before) = self.names.insert(name.get_ref().clone(), line) {
+            let at = name.span().start;
+            if let Some(before) = self.names.insert(name.get_ref().clone(), at) {
                 let what = format!("there are two routes `{}`", name.get_ref());
-                let meant = format!("the other is named in line {before}");
+                let before = self.document.seen_from(before, at);
+                let meant = format!("the other is named in {before}");
                 self.document.fault(name.span(), what, meant);
                 return;
             }
         }
         let route_name = route.name.map_or_else(String::new, toml::Spanned::into_inner);
         for (role, topic) in &route.topics {
-            let line = self.document.line(topic.span().start);
-            let taken = Taken { role: *role, route: route_name.clone(), line };
+            let at = topic.span().start;
+            let taken = Taken { role: *role, route: route_name.clone(), at };
             let Some(before) = self.topics.get(topic.get_ref()) else {
                 self.topics.insert(topic.get_ref().clone(), taken);
                 continue;
@@ -61,8 +62,9 @@ impl<'a, 't> Roles<'a, 't> {
                     format!("the {other} topic `{}` has another role already", topic.get_ref())
                 }
             };
-            let Taken { role, route, line } = before;
-            let meant = format!("it is the {role} topic of route `{route}` (line {line})");
+            let (role, route) = (before.role, &before.route);
+            let before = self.document.seen_from(before.at, at);
+            let meant = format!("it is the {role} topic of route `{route}` ({before})");
             self.document.fault(topic.span(), what, meant);
         }
         self.routes.extend(route.settings);

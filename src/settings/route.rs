@@ -1,39 +1,20 @@
-//! A section `[[route]]`: what each key means, its default, and the rules within one route.
+//! A section `[[route]]`: from its keys to a route, and the rules within one route.
 //! Must not be in here: rules between routes, or what only a cluster can tell.
 
-use super::document::Section;
+use super::catalogue;
 use super::fault::Fault;
 use super::load::millis;
 use super::model::{Arrival, BatchSettings, RouteSettings, TopicRole, UNBOUNDED_FUTURE_MICROS};
 use super::quantity::{duration_text, micros};
 use super::recipe_file::{RecipeFileError, read_recipe};
+use super::section::Section;
 use super::topic_name::{route_name_fault, topic_name_fault};
-use crate::gate::ConflictPolicy;
 use crate::identity::Recipe;
-use std::ops::{Range, RangeInclusive};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use toml::Spanned;
-
-const SECOND: Duration = Duration::from_secs(1);
-const DAY: Duration = Duration::from_secs(24 * 3600);
-const NONE: Duration = Duration::ZERO;
-/// Event times are counted in microseconds of 64 bits; 10,000 years are far within.
-const EVENT_TIME_MAX: Duration = Duration::from_secs(10_000 * 365 * 24 * 3600);
-
-const RETRY_HORIZON: Duration = DAY.saturating_mul(7);
-const MAX_FUTURE: Duration = Duration::from_secs(3600);
-/// A bare copy at 5,000 records a transaction ran at 0.4 of its speed at 20,000.
-const BATCH_RECORDS: i64 = 20_000;
-const BATCH_BYTES: u64 = 32 << 20;
-const BATCH_WAIT: Duration = Duration::from_millis(50);
-/// A dead process's partitions move after this, its open transaction ends soon after.
-const TIMEOUT: Duration = Duration::from_secs(10);
-const SHUTDOWN: Duration = Duration::from_secs(25);
-const WORKERS_MAX: i64 = 64;
-/// Half of the poll interval that consumers are given: a session cannot outlast it.
-const TIMEOUTS: RangeInclusive<Duration> = SECOND..=Duration::from_secs(150);
 
 /// A route with the places of the names that other routes must not have.
 pub struct ReadRoute {
@@ -56,12 +37,10 @@ pub fn read(mut section: Section<'_, '_>, group: &str, recipes_dir: &Path) -> Re
     let topics = topics(&mut section, &group_id);
     let recipe = recipe(&mut section, recipes_dir);
     let bounds = bounds(&mut section, recipe.as_deref());
-    section.choice("partitioning", &[("by-source", ())]);
-    let policies = ConflictPolicy::ALL.map(|policy| (policy.as_str(), policy));
-    let conflict = section.choice("conflict", &policies).map(Spanned::into_inner);
-    let timestamp = section.choice("timestamp", &[("raw", true), ("now", false)]);
-    let keep_timestamp = timestamp.is_none_or(Spanned::into_inner);
-    let workers = section.count("workers", 1..=WORKERS_MAX).unwrap_or(1);
+    catalogue::PARTITIONING.read(&mut section);
+    let conflict = catalogue::CONFLICT.read(&mut section);
+    let keep_timestamp = catalogue::TIMESTAMP.read(&mut section);
+    let workers = catalogue::WORKERS.read(Some(&mut section));
     let batch = batch(section.section("batch"), &route_name);
     let timeouts = timeouts(section.section("timeouts"), &route_name);
     section.finish();
@@ -82,7 +61,7 @@ pub fn read(mut section: Section<'_, '_>, group: &str, recipes_dir: &Path) -> Re
             recipe: recipe?,
             window_micros,
             future_micros_max,
-            conflict: conflict.unwrap_or_default(),
+            conflict,
             arrival,
             keep_timestamp,
             workers: usize::try_from(workers).ok()?,
@@ -96,7 +75,7 @@ pub fn read(mut section: Section<'_, '_>, group: &str, recipes_dir: &Path) -> Re
 }
 
 fn name(section: &mut Section<'_, '_>) -> Option<Spanned<String>> {
-    let name = section.required_text("name")?;
+    let name = section.required_text(catalogue::NAME.key)?;
     if let Some(fault) = route_name_fault(name.get_ref()) {
         let meant = "it becomes part of topics' names and of directories";
         section.document().fault(name.span(), format!("`name` of a route {fault}"), meant);
@@ -132,7 +111,7 @@ fn topics(section: &mut Section<'_, '_>, group_id: &str) -> Vec<(TopicRole, Span
 }
 
 fn recipe(section: &mut Section<'_, '_>, recipes_dir: &Path) -> Option<Arc<Recipe>> {
-    let name = section.required_text("recipe")?;
+    let name = section.required_text(catalogue::RECIPE.key)?;
     let (span, name) = (name.span(), name.into_inner());
     let document = section.document();
     match read_recipe(recipes_dir, name) {
@@ -163,12 +142,10 @@ fn bounds(
     section: &mut Section<'_, '_>,
     recipe: Option<&Recipe>,
 ) -> Option<(Option<i64>, i64, Arrival)> {
-    let window = section.duration("window", SECOND..=EVENT_TIME_MAX);
-    let retry_horizon = section.duration("retry_horizon", NONE..=EVENT_TIME_MAX);
-    let max_future = section.duration("max_future", NONE..=EVENT_TIME_MAX);
-    let choices =
-        [("log-append-time", Arrival::LogAppendTime), ("create-time", Arrival::CreateTime)];
-    let arrival = section.choice("arrival", &choices);
+    let window = catalogue::WINDOW.given(section);
+    let retry_horizon = catalogue::RETRY_HORIZON.given(section);
+    let max_future = catalogue::MAX_FUTURE.given(section);
+    let arrival = catalogue::ARRIVAL.read(section);
     let document = section.document();
     let recipe = recipe?;
     if recipe.event_time_field().is_none() {
@@ -180,8 +157,11 @@ fn bounds(
             }
         }
     }
-    let retries = retry_horizon.as_ref().map_or(RETRY_HORIZON, |horizon| *horizon.get_ref());
-    let future = max_future.as_ref().map_or(MAX_FUTURE, |future| *future.get_ref());
+    let or = |given: &Option<Spanned<Duration>>, default| {
+        given.as_ref().map_or(default, |given| *given.get_ref())
+    };
+    let retries = or(&retry_horizon, catalogue::RETRY_HORIZON.default);
+    let future = or(&max_future, catalogue::MAX_FUTURE.default);
     if let Some(window) = &window {
         let least = retries.saturating_add(future);
         if *window.get_ref() <= least {
@@ -205,25 +185,22 @@ fn bounds(
         None => None,
         Some(window) => Some(micros(window.into_inner())?),
     };
-    let arrival = arrival.map_or(Arrival::LogAppendTime, Spanned::into_inner);
     Some((window_micros, future_micros_max, arrival))
 }
 
-fn batch(section: Option<Section<'_, '_>>, route: &str) -> Option<BatchSettings> {
-    let (mut records, mut bytes, mut wait) = (BATCH_RECORDS, BATCH_BYTES, BATCH_WAIT);
-    if let Some(mut section) = section {
+fn batch(mut section: Option<Section<'_, '_>>, route: &str) -> Option<BatchSettings> {
+    if let Some(section) = &mut section {
         section.rename(format!("`batch` of route `{route}`"));
-        records = section.count("records", 1..=1_000_000).unwrap_or(records);
-        bytes = section.size("bytes", 1024..=1 << 30).unwrap_or(bytes);
-        let waits = NONE..=Duration::from_secs(60);
-        wait = section.duration("wait", waits).map_or(wait, Spanned::into_inner);
+    }
+    let batch = BatchSettings {
+        records: usize::try_from(catalogue::BATCH_RECORDS.read(section.as_mut())).ok()?,
+        bytes: usize::try_from(catalogue::BATCH_BYTES.read(section.as_mut())).ok()?,
+        wait_ms: millis(catalogue::BATCH_WAIT.read(section.as_mut())).into(),
+    };
+    if let Some(section) = section {
         section.finish();
     }
-    Some(BatchSettings {
-        records: usize::try_from(records).ok()?,
-        bytes: usize::try_from(bytes).ok()?,
-        wait_ms: millis(wait).into(),
-    })
+    Some(batch)
 }
 
 struct Timeouts {
@@ -232,20 +209,17 @@ struct Timeouts {
     shutdown_ms: u64,
 }
 
-fn timeouts(section: Option<Section<'_, '_>>, route: &str) -> Timeouts {
-    let (mut session, mut transaction, mut shutdown) = (TIMEOUT, TIMEOUT, SHUTDOWN);
-    if let Some(mut section) = section {
+fn timeouts(mut section: Option<Section<'_, '_>>, route: &str) -> Timeouts {
+    if let Some(section) = &mut section {
         section.rename(format!("`timeouts` of route `{route}`"));
-        session = section.duration("session", TIMEOUTS).map_or(session, Spanned::into_inner);
-        transaction =
-            section.duration("transaction", TIMEOUTS).map_or(transaction, Spanned::into_inner);
-        let bounds = SECOND..=Duration::from_secs(600);
-        shutdown = section.duration("shutdown", bounds).map_or(shutdown, Spanned::into_inner);
+    }
+    let timeouts = Timeouts {
+        session_ms: millis(catalogue::SESSION.read(section.as_mut())),
+        transaction_ms: millis(catalogue::TRANSACTION.read(section.as_mut())),
+        shutdown_ms: millis(catalogue::SHUTDOWN.read(section.as_mut())).into(),
+    };
+    if let Some(section) = section {
         section.finish();
     }
-    Timeouts {
-        session_ms: millis(session),
-        transaction_ms: millis(transaction),
-        shutdown_ms: millis(shutdown).into(),
-    }
+    timeouts
 }

@@ -21,9 +21,11 @@
 //! | `left` | stores of partitions that went elsewhere, within a budget of the disk |
 //! | `registry` | which stores are open, and where their files are |
 //! | `pressure` | which store gives its memory back when it is short |
+//! | `cache` | how often a look-up needed the disk |
 //! | `error` | errors, named by what the caller must do |
 
 mod budget;
+mod cache;
 mod error;
 mod expiry;
 mod fold;

@@ -8,6 +8,7 @@
 //! Must not be in here: which of the stores that nobody uses are deleted.
 
 use super::budget::{FileHandles, Share, StoreBudget, open_files_free, open_files_limit};
+use super::cache::CacheCounts;
 use super::handle::OpenStore;
 use super::left;
 use super::options::Engine;
@@ -38,6 +39,7 @@ struct Shared {
     open: Mutex<HashMap<StoreName, Slot>>,
     closed: Condvar,
     served: Mutex<HashMap<StoreName, Served>>,
+    cache: CacheCounts,
 }
 
 /// Whether this process serves a store's partition, which may be while nobody has the store open:
@@ -83,8 +85,15 @@ impl RocksStores {
             open: Mutex::default(),
             closed: Condvar::new(),
             served: Mutex::default(),
+            cache: CacheCounts::default(),
         };
         Ok(RocksStores { shared: Arc::new(shared) })
+    }
+
+    /// Blocks that look-ups found in the cache since the start, and blocks that they had to read. For
+    /// metrics.
+    pub fn cache_hits_and_misses(&self) -> (u64, u64) {
+        self.shared.cache.hits_and_misses()
     }
 
     /// Bytes in use of the memory that the budget bounds: cache, with the unflushed rows charged
@@ -223,6 +232,11 @@ impl Lease {
     /// What the store may use.
     pub fn share(&self) -> Share {
         self.share
+    }
+
+    /// Where look-ups count what the cache gave them.
+    pub fn cache(&self) -> &CacheCounts {
+        &self.shared.cache
     }
 
     /// Shows the open store to the others, for [`make_room`](Lease::make_room).

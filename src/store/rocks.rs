@@ -196,7 +196,10 @@ impl PartitionStore for RocksStore {
         self.check_background()?;
         found.clear();
         found.reserve(keys.len());
-        keys.chunks(LOOK_UP_KEYS).try_for_each(|chunk| self.look_up_chunk(chunk, found))
+        let store = Arc::clone(&self.store);
+        store.lease.cache().watch(|| {
+            keys.chunks(LOOK_UP_KEYS).try_for_each(|chunk| self.look_up_chunk(chunk, found))
+        })
     }
 
     fn apply(

@@ -177,14 +177,14 @@ mod tests {
         let id = TopicId::from_halves(1, 2);
         let configs = pairs.iter().map(|(name, value)| ((*name).into(), (*value).into()));
         TopicFacts::Present {
-            description: TopicDescription { id, partitions, replication: 1 },
+            description: TopicDescription { id, partitions, replication: 1, rights: None },
             configs: Some(configs.collect()),
         }
     }
 
     fn facts(topics: &[(&str, TopicFacts)]) -> ClusterFacts {
         let topics = topics.iter().map(|(name, facts)| ((*name).to_owned(), facts.clone()));
-        ClusterFacts { broker: None, topics: topics.collect() }
+        ClusterFacts { topics: topics.collect(), ..ClusterFacts::default() }
     }
 
     fn text(spec: &NewTopicSpec) -> String {

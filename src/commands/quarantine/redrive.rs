@@ -43,7 +43,8 @@ pub(super) fn redrive(mut desk: Desk, args: &QuarantineRedriveArgs) -> Result<Ou
         println!("quarantine: {events} held events are meant, {} raw records", appends.len());
     } else if !appends.is_empty() {
         let id = format!("{}-redrive", desk.route.group_id);
-        let appender = Appender::connect(&desk.settings.kafka, &id)?;
+        let appender = Appender::connect(&desk.settings.kafka, &id)
+            .map_err(|why| format!("{why} (transactional id {id})"))?;
         let mut done = 0;
         for batch in appends.chunks(BATCH) {
             append(&appender, &raw, batch).map_err(|why| {

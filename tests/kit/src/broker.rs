@@ -10,6 +10,7 @@ mod node;
 mod ports;
 mod properties;
 mod ready;
+mod security;
 mod tools;
 
 use std::time::Duration;
@@ -17,6 +18,7 @@ use std::time::Duration;
 pub use guard::Guard;
 pub use jars::KAFKA_VERSION;
 pub use node::Node;
+pub use security::{Security, User};
 
 use crate::error::{Doing, KitError, Result};
 use container::ContainerCluster;
@@ -40,11 +42,20 @@ pub struct BrokerOptions {
     /// Ports of proxies, one a node: each node listens a second time, and names its proxy to
     /// clients that come that way. With [`BrokerOptions::faults`] only.
     pub proxies: Vec<u16>,
+    /// A second listener with TLS and SASL, and rules on who may do what: a local JVM cluster of
+    /// its own. The clients of the kit itself use the first one, and may do everything.
+    pub security: Option<Security>,
 }
 
 impl Default for BrokerOptions {
     fn default() -> BrokerOptions {
-        BrokerOptions { brokers: 1, properties: Vec::new(), faults: false, proxies: Vec::new() }
+        BrokerOptions {
+            brokers: 1,
+            properties: Vec::new(),
+            faults: false,
+            proxies: Vec::new(),
+            security: None,
+        }
     }
 }
 
@@ -80,10 +91,11 @@ impl Broker {
                 options.brokers
             )));
         }
+        let own = options.faults || options.security.is_some();
         let given = std::env::var(BOOTSTRAP_VARIABLE).ok().filter(|given| !given.is_empty());
         match given {
-            Some(given) if !options.faults => Broker::given(given, &options),
-            _ if options.faults => Broker::local(&options),
+            Some(given) if !own => Broker::given(given, &options),
+            _ if own => Broker::local(&options),
             _ => Broker::containers(&options).or_else(|reason| {
                 eprintln!("testkit: no Kafka in containers ({reason}); starting one in a JVM");
                 Broker::local(&options)
@@ -119,6 +131,12 @@ impl Broker {
     /// The `bootstrap.servers` of the cluster.
     pub fn bootstrap(&self) -> &str {
         &self.bootstrap
+    }
+
+    /// The `bootstrap.servers` of the listeners with TLS and SASL, which
+    /// [`BrokerOptions::security`] asks for.
+    pub fn secure_bootstrap(&self) -> Result<String> {
+        self.local_cluster()?.secure_bootstrap()
     }
 
     /// In a word or two, where the cluster comes from.

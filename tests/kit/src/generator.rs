@@ -168,6 +168,8 @@ pub struct SampleOptions {
     pub first_event_id: u64,
     /// About when the first event happens, in milliseconds since 1970.
     pub start_ms: i64,
+    /// Two events of one kind are this far apart at most, and half of it in the mean.
+    pub step_ms_max: u32,
 }
 
 impl Default for SampleOptions {
@@ -181,6 +183,7 @@ impl Default for SampleOptions {
             broken_share: 1.0 / 500.0,
             first_event_id: 1,
             start_ms: START_MS,
+            step_ms_max: 2_000,
         }
     }
 }

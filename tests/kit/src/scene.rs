@@ -46,6 +46,8 @@ pub struct SceneOptions {
     /// What the configuration names as `bootstrap.servers`, where the gate is to reach the
     /// cluster another way than the tests.
     pub bootstrap: Option<String>,
+    /// Further lines of `[kafka]`.
+    pub kafka_lines: String,
 }
 
 impl Default for SceneOptions {
@@ -63,6 +65,7 @@ impl Default for SceneOptions {
             store_memory: "64MiB".to_owned(),
             route_lines: String::new(),
             bootstrap: None,
+            kafka_lines: String::new(),
         }
     }
 }
@@ -181,7 +184,7 @@ memory = "{memory}"
 
 [kafka]
 "bootstrap.servers" = "{bootstrap}"
-
+{kafka_lines}
 [[route]]
 name = "route"
 raw = "{raw}"
@@ -201,6 +204,7 @@ transaction = "{transaction}ms"
             name = self.name,
             recipes = recipes.display(),
             bootstrap = options.bootstrap.as_deref().unwrap_or(&self.bootstrap),
+            kafka_lines = options.kafka_lines,
             raw = self.raw(),
             clean = self.clean(),
             recipe = options.recipe.as_deref().unwrap_or(options.kind.recipe()),
@@ -219,10 +223,15 @@ transaction = "{transaction}ms"
 
     /// Runs a subcommand to its end: whether it succeeded, and what it said.
     pub fn command(&self, arguments: &[&str]) -> Result<(bool, String)> {
+        self.command_with("gate.toml", arguments)
+    }
+
+    /// The same with another configuration of the scene.
+    pub fn command_with(&self, config: &str, arguments: &[&str]) -> Result<(bool, String)> {
         let output = std::process::Command::new(&self.binary)
             .args(arguments)
             .arg("--config")
-            .arg(self.dir.path().join("gate.toml"))
+            .arg(self.dir.path().join(config))
             .output()
             .doing(|| format!("cannot run {}", self.binary.display()))?;
         let said = [output.stdout, output.stderr].concat();

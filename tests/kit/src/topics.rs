@@ -15,7 +15,7 @@ use rdkafka::client::DefaultClientContext;
 use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer};
 use rdkafka::{ClientConfig, Offset, TopicPartitionList};
 
-pub use access::Operation;
+pub use access::{Acl, Operation, Resource};
 
 use crate::error::{Doing, KitError, Result};
 use crate::wait::wait_for;
@@ -191,7 +191,17 @@ impl Admin {
     /// Lets every client do these things to a topic, on a broker that is asked for an authorizer
     /// and allows what no rule speaks of. After the first rule of a topic all else is forbidden.
     pub fn allow(&self, topic: &str, operations: &[Operation]) -> Result<()> {
-        access::allow(self.client.inner().native_ptr(), topic, operations, REQUEST_TIMEOUT)
+        operations.iter().try_for_each(|operation| self.add_acl(&Acl::of_nobody(topic, *operation)))
+    }
+
+    /// Adds one rule.
+    pub fn add_acl(&self, acl: &Acl) -> Result<()> {
+        access::add(self.client.inner().native_ptr(), acl, REQUEST_TIMEOUT)
+    }
+
+    /// Takes one rule away.
+    pub fn remove_acl(&self, acl: &Acl) -> Result<()> {
+        access::remove(self.client.inner().native_ptr(), acl, REQUEST_TIMEOUT)
     }
 
     /// The node that leads a partition, for faults.

@@ -93,7 +93,8 @@ fn two_groups_on_one_clean_topic_are_refused() {
     assert_agreement(&first, &sent, &["one"]);
 }
 
-/// The row "ACL missing for one topic", here the right to write to clean.
+/// The row "ACL missing for one topic", here the right to write to clean, taken away under way. (At
+/// the start `check` tells it: tests/security.rs.)
 #[test]
 fn acl_missing_for_one_topic() {
     let options = BrokerOptions { faults: true, ..BrokerOptions::default() }
@@ -105,11 +106,13 @@ fn acl_missing_for_one_topic() {
     let broker = Broker::start(options).expect("a broker with an authorizer");
     let scene = Scene::new(&broker, &unique("acl"), SceneOptions::default()).expect("a scene");
     let admin = Admin::new(&scene.bootstrap).expect("an admin client");
+    let sent = sample(123, Kind::Lab, 6_000);
+    let mut one = scene.start("one").expect("started");
+    await_readyz(&scene, "one", 200, "ready");
+    // With the first rule of a topic, what it does not allow is forbidden.
     let seen = [Operation::Describe, Operation::DescribeConfigs, Operation::Read];
     admin.allow(&scene.clean(), &seen).expect("allowed");
-    let sent = sample(123, Kind::Lab, 6_000);
     send(&scene, &sent);
-    let mut one = scene.start("one").expect("started");
     let body = await_readyz(&scene, "one", 503, "Topic authorization failed");
     assert!(body.contains("clean"), "it names what may not be written: {body}");
     assert!(one.is_running(), "{}", one.end_of_log());

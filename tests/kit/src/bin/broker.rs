@@ -9,9 +9,9 @@ use std::time::Duration;
 use clap::Parser;
 use oncegate_testkit::broker::{BOOTSTRAP_VARIABLE, Broker, BrokerOptions};
 use oncegate_testkit::error::Doing;
+use oncegate_testkit::signals::wait_for_signal;
 use oncegate_testkit::wait::wait_for;
 use oncegate_testkit::{KitError, Result};
-use tokio::signal::unix::{SignalKind, signal};
 
 /// Maven may have to resolve the jars, or an image be pulled.
 const START_TIMEOUT: Duration = Duration::from_secs(600);
@@ -60,7 +60,7 @@ fn stay(arguments: &Arguments) -> Result<()> {
         brokers: arguments.brokers,
         properties: arguments.properties.clone(),
         faults: arguments.local,
-        proxies: Vec::new(),
+        ..BrokerOptions::default()
     };
     // A signal that comes while the cluster starts ends this process, and the kit's guard then
     // ends what was started.
@@ -136,23 +136,4 @@ fn announce(file: &Path, said: &str) -> Result<()> {
     std::fs::write(&beside, said)
         .and_then(|()| std::fs::rename(&beside, file))
         .doing(|| format!("cannot write {}", file.display()))
-}
-
-fn wait_for_signal() -> Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .doing(|| "cannot make a runtime".to_owned())?;
-    runtime.block_on(async {
-        let failed = || "cannot wait for signals".to_owned();
-        let mut terminate = signal(SignalKind::terminate()).doing(failed)?;
-        let mut interrupt = signal(SignalKind::interrupt()).doing(failed)?;
-        let mut hang_up = signal(SignalKind::hangup()).doing(failed)?;
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-            _ = hang_up.recv() => {}
-        }
-        Ok(())
-    })
 }

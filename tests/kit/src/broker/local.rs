@@ -44,6 +44,10 @@ impl LocalCluster {
                     Some(proxy) => Some((Port::take(&locks)?, *proxy)),
                     None => None,
                 },
+                secure_port: match &options.security {
+                    Some(_) => Some(Port::take(&locks)?),
+                    None => None,
+                },
                 folder: folder.path().join(format!("node-{id}")),
                 java: java.clone(),
                 jars: jars.clone(),
@@ -62,8 +66,10 @@ impl LocalCluster {
                 .map(|plan| {
                     let properties = properties(&plan, &voters, options);
                     let guard = Arc::clone(&guard);
+                    let security = options.security.as_ref();
+                    let more = security.map(|s| s.format_arguments()).unwrap_or_default();
                     scope.spawn(move || {
-                        Node::format(plan, guard, &properties, properties::CLUSTER_ID)
+                        Node::format(plan, guard, &properties, properties::CLUSTER_ID, &more)
                     })
                 })
                 .collect();
@@ -83,6 +89,14 @@ impl LocalCluster {
     /// All addresses, in the order of the node ids.
     pub(super) fn bootstrap(&self) -> String {
         self.nodes.iter().map(Node::address).collect::<Vec<_>>().join(",")
+    }
+
+    /// The addresses of the listeners with TLS and SASL.
+    pub(super) fn secure_bootstrap(&self) -> Result<String> {
+        let addresses: Option<Vec<String>> = self.nodes.iter().map(Node::secure_address).collect();
+        addresses.map(|addresses| addresses.join(",")).ok_or_else(|| {
+            KitError::new("no listener with TLS: set `security` in the BrokerOptions")
+        })
     }
 
     /// The node with this id.
@@ -114,6 +128,11 @@ fn properties(plan: &NodePlan, voters: &str, options: &BrokerOptions) -> String 
         let _ = write!(advertised, ",PROXIED://127.0.0.1:{proxy}");
         protocols.push_str(",PROXIED:PLAINTEXT");
     }
+    if let Some(port) = &plan.secure_port {
+        let _ = write!(listeners, ",SECURE://127.0.0.1:{}", port.number());
+        let _ = write!(advertised, ",SECURE://127.0.0.1:{}", port.number());
+        protocols.push_str(",SECURE:SASL_SSL");
+    }
     let own = [
         ("node.id", plan.id.to_string()),
         ("controller.quorum.voters", voters.to_owned()),
@@ -122,7 +141,9 @@ fn properties(plan: &NodePlan, voters: &str, options: &BrokerOptions) -> String 
         ("listener.security.protocol.map", protocols),
         ("log.dirs", plan.folder.join("data").display().to_string()),
     ];
-    properties::of_node(options, &own).iter().fold(String::new(), |mut text, (name, value)| {
+    let mut all = properties::of_node(options, &own);
+    all.extend(options.security.iter().flat_map(|security| security.properties()));
+    all.iter().fold(String::new(), |mut text, (name, value)| {
         let _ = writeln!(text, "{name}={value}");
         text
     })

@@ -23,6 +23,8 @@ pub(super) struct NodePlan {
     pub controller_port: Port,
     /// The port of a second listener, and the one that its clients are told.
     pub behind_proxy: Option<(Port, u16)>,
+    /// The port of a listener with TLS and SASL.
+    pub secure_port: Option<Port>,
     pub folder: PathBuf,
     pub java: PathBuf,
     pub jars: PathBuf,
@@ -49,12 +51,14 @@ pub struct Node {
 }
 
 impl Node {
-    /// Formats the node's folder for the cluster. Nothing runs yet.
+    /// Formats the node's folder for the cluster, with further arguments of Kafka's tool. Nothing
+    /// runs yet.
     pub(super) fn format(
         plan: NodePlan,
         guard: Arc<Guard>,
         properties: &str,
         cluster_id: &str,
+        more: &[String],
     ) -> Result<Node> {
         let file = plan.folder.join("server.properties");
         fs::create_dir_all(&plan.folder)
@@ -63,6 +67,7 @@ impl Node {
         let output = java(&plan, "-Xmx128m")
             .args(["kafka.tools.StorageTool", "format", "-t", cluster_id, "-c"])
             .arg(&file)
+            .args(more)
             .output()
             .doing(|| format!("cannot run {}", plan.java.display()))?;
         if !output.status.success() {
@@ -86,6 +91,11 @@ impl Node {
     /// Where clients reach this node, as `host:port`.
     pub fn address(&self) -> String {
         format!("127.0.0.1:{}", self.plan.client_port.number())
+    }
+
+    /// Where clients reach its listener with TLS and SASL, if it has one.
+    pub(super) fn secure_address(&self) -> Option<String> {
+        self.plan.secure_port.as_ref().map(|port| format!("127.0.0.1:{}", port.number()))
     }
 
     /// Where the node's proxy has to forward to, if it has one.

@@ -15,8 +15,7 @@ use super::{Broken, Delivery, Kind, SampleOptions, Sent, Truth, broken, epcis, i
 
 /// Sources a partition: each always sends to its own one.
 const SOURCES_PER_PARTITION: u64 = 3;
-/// Two events of one kind are this far apart at most, and out of order by at most that much.
-const STEP_US_MAX: i64 = 2_000_000;
+/// Two events of one kind are out of order by at most this much.
 const DISORDER_US_MAX: i64 = 120_000_000;
 /// A delivery comes again after at most this many records of its kind.
 const LAG_MAX: f64 = 50_000.0;
@@ -109,7 +108,7 @@ impl SentStream {
             self.rng.random_range(0..self.options.partitions as u64 * SOURCES_PER_PARTITION);
         let event_id = self.next_event_id;
         self.next_event_id += 1;
-        self.clock_us += self.rng.random_range(0..=STEP_US_MAX);
+        self.clock_us += self.rng.random_range(0..=i64::from(self.options.step_ms_max) * 1_000);
         let at_us = self.clock_us - self.rng.random_range(0..=DISORDER_US_MAX);
         // Sources differ in how finely they tell the time: seconds, milliseconds, microseconds.
         let step_us = [1_000_000, 1_000_000, 1_000, 1][self.rng.random_range(0..4usize)];

@@ -2,6 +2,8 @@
 //! logs and stores of a scene agree.
 #![allow(dead_code, reason = "each test binary uses its part of it")]
 
+pub mod secure;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;

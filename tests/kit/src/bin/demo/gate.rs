@@ -151,7 +151,7 @@ impl Member {
     }
 
     /// The address that it says it listens on.
-    fn address(&self) -> Option<String> {
+    pub fn address(&self) -> Option<String> {
         let log = self.log();
         let line = log.lines().find(|line| line.contains("listening for"))?;
         word_after(line, "bound=").map(str::to_owned)

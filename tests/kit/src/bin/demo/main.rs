@@ -6,6 +6,7 @@ mod cases;
 mod fault;
 mod feed;
 mod gate;
+mod keep;
 mod progress;
 mod stage;
 mod table;
@@ -44,6 +45,9 @@ struct Arguments {
     /// The folder that `config/` and `topics/` are in
     #[arg(long, value_name = "DIR", default_value = ".")]
     project: PathBuf,
+    /// Go on after the count, with events that keep coming, until Ctrl-C
+    #[arg(long)]
+    keep: bool,
 }
 
 /// What the generator sends, by kind.
@@ -65,16 +69,11 @@ fn main() -> ExitCode {
         eprintln!("demo: failed; its logs, state and configuration are in {}", kept.display());
     };
     match play(&arguments, folder.path(), &progress) {
-        Ok(tallies) => {
-            print!("{}", table::text(&tallies));
-            let total = Tally::total(&tallies);
-            let faults = total.faults();
-            if !faults.is_empty() {
-                told(&faults.join("\n"));
-                let _ = folder.keep();
-            }
-            println!("{}", table::last_line(&total));
-            if faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        Ok(faults) if faults.is_empty() => ExitCode::SUCCESS,
+        Ok(faults) => {
+            told(&faults.join("\n"));
+            let _ = folder.keep();
+            ExitCode::FAILURE
         }
         Err(error) => {
             told(&format!("demo: {error}"));
@@ -84,12 +83,12 @@ fn main() -> ExitCode {
     }
 }
 
-/// The acts of the demo, in order.
+/// The acts of the demo, in order; gives what is wrong with the counts.
 fn play(
     arguments: &Arguments,
     folder: &std::path::Path,
     progress: &Progress,
-) -> Result<Vec<Tally>> {
+) -> Result<Vec<String>> {
     let binary = oncegate_testkit::process::default_binary()?;
     let options = SampleOptions {
         seed: arguments.seed,
@@ -134,10 +133,22 @@ fn play(
         gate.command(&["reconcile", route], progress)?;
         gate.command(&["verify", route], progress)?;
     }
-    if Tally::total(&tallies).faults().is_empty() {
+    let total = Tally::total(&tallies);
+    let faults = total.faults();
+    let keep = arguments.keep && faults.is_empty();
+    if faults.is_empty() && !keep {
         stage.strike(&admin, progress);
     }
-    Ok(tallies)
+    print!("{}", table::text(&tallies));
+    if !keep {
+        println!("to look at status and metrics while it runs: make demo KEEP=1");
+    }
+    println!("{}", table::last_line(&total));
+    if keep {
+        keep::until_signal(&stage, &gate, progress)?;
+        stage.strike(&admin, progress);
+    }
+    Ok(faults)
 }
 
 /// From the first process's start to the orderly end of both.
