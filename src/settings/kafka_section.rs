@@ -75,10 +75,8 @@ pub fn read(
         document.fault(at, what, meant);
         return properties;
     }
-    if !faulty {
-        if mechanism(&properties, document) {
-            together(&properties, document, at);
-        }
+    if !faulty && mechanism(&properties, document) {
+        together(&properties, document, at);
     }
     properties
 }
