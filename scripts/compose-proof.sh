@@ -284,6 +284,7 @@ settled() {
 }
 until_holds 60 "every record is in exactly one count" settled
 for route in $routes; do
+    # shellcheck disable=SC2086 # perhaps two words
     quietly $compose exec -T oncegate oncegate verify "$route" --config /srv/config/oncegate.toml
     say "$(tail -n 1 "$work/said")"
 done
