@@ -22,7 +22,7 @@ ARGS ?=
 export RUST_TEST_THREADS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test broker bench chaos recovery sizing test-ops
+.PHONY: help deps build demo test broker bench chaos recovery sizing test-ops compose-proof
 
 help: ## Say what there is
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -45,6 +45,10 @@ test: build ## Format, lint, and all tests: unit, property and real-broker
 
 test-ops: build ## Alert rules and dashboard, against a Prometheus that scrapes a run
 	@BIN=$(BIN) bash scripts/test-ops.sh
+
+compose-proof: build ## Bring docker-compose.yml up from images made of packages (root, Debian)
+	@bash scripts/compose-proof.sh sh -c 'python3 -B scripts/check-dashboard.py \
+	    --prometheus "$$PROMETHEUS_URL" --interval 5 --minutes 5 --wait 120'
 
 broker: build ## Start a Kafka broker in the background (BROKERS=3 for three)
 	@$(BIN)/broker --detach --brokers $(BROKERS) $(ARGS)

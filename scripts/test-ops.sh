@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # What an operations team is given, tried on a run: the alert rules by promtool, the dashboard as a
 # file, then every query of both against a Prometheus that scrapes two processes under load on a real
-# broker; and the status page of one of them in a browser. Installs Prometheus and Chromium from the
-# system's packages where they are lacking.
+# broker; and the status page of one of them in a browser. Before that, the files of deploy/ are held
+# to their readers. Installs Prometheus and Chromium from the system's packages where they are lacking.
 # Must not be in here: what is right of a dashboard, which is scripts/check-dashboard.py's to say, or
 # of the page, which is scripts/check_page.py's.
 set -euo pipefail
@@ -151,6 +151,8 @@ has python3 || fail "python3 is not in PATH"
 install_prometheus
 install_browser
 
+say "what deploy/ holds"
+scripts/deploy-check.sh
 promtool check rules config/prometheus/alerts.yml
 promtool test rules config/prometheus/alerts_test.yml
 promtool check config config/prometheus/prometheus.yml

@@ -20,10 +20,14 @@
 //! | `ops` | readiness, metrics, status, logs | `kafka`, `store` |
 //! | `named` | closed lists whose values have names | any list |
 //!
-//! The first three build alone, without C++: `cargo build --no-default-features`.
+//! The first three build alone, without C++: `cargo build --no-default-features`. They are what
+//! other programs may embed; the other rooms are the service's own and may change.
 
+#[warn(missing_docs)]
 pub mod gate;
+#[warn(missing_docs)]
 pub mod identity;
+#[warn(missing_docs)]
 pub mod journal;
 
 #[cfg(feature = "service")]

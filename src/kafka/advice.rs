@@ -2,7 +2,7 @@
 //! Must not be in here: a client, or a value of a property.
 
 /// Words of librdkafka, and what a person can do.
-const KNOWN: [(&str, &str); 11] = [
+const KNOWN: [(&str, &str); 14] = [
     (
         "certificate verify failed",
         "`ssl.ca.location` in [kafka] must name the certificate of the authority that signed the \
@@ -13,6 +13,9 @@ const KNOWN: [(&str, &str); 11] = [
         "`ssl.ca.location` in [kafka] must name the certificate of the authority that signed the \
          brokers' certificates",
     ),
+    ("alert certificate unknown", CERTIFICATE),
+    ("alert bad certificate", CERTIFICATE),
+    ("alert certificate required", CERTIFICATE),
     (
         "mechanism handshake failed",
         "`sasl.mechanism` in [kafka] must be one that the brokers' listener offers",
@@ -28,6 +31,9 @@ const KNOWN: [(&str, &str); 11] = [
     // The connection ended before the first answer: at a port with TLS, no request is understood.
     ("in state APIVERSION_QUERY", PROTOCOL),
 ];
+
+const CERTIFICATE: &str = "`ssl.certificate.location` in [kafka] must name a certificate of this \
+                           client that the brokers trust, `ssl.key.location` its key";
 
 const PROTOCOL: &str = "`security.protocol` in [kafka] must be that of the brokers' listener: \
                         plaintext, ssl, sasl_plaintext or sasl_ssl";

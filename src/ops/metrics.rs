@@ -4,12 +4,11 @@
 use super::board::{Board, Seen, WorkerId};
 use super::catalogue as names;
 use crate::gate::{Counts, Reason};
-use crate::processor::observer::{
-    CommittedBatch, Figures, NotCommitted, Observer, Stage, WorkerView,
-};
+use crate::processor::event::{NotCommitted, WorkerEvent};
+use crate::processor::observer::{CommittedBatch, Figures, Observer, Stage, WorkerView};
 use crate::processor::refusal::RefusalCause;
 use prometheus::{HistogramVec, IntCounterVec, Registry, TextEncoder};
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 mod scraped;
@@ -150,14 +149,14 @@ pub struct Counting {
     worker: WorkerId,
     metrics: Arc<Metrics>,
     board: Arc<Board>,
-    /// The cause, where one is, for which each assigned partition is refused.
-    seen: BTreeMap<i32, Option<RefusalCause>>,
+    /// The partitions that are assigned.
+    seen: BTreeSet<i32>,
 }
 
 impl Counting {
     /// For one worker.
     pub fn new(worker: WorkerId, metrics: Arc<Metrics>, board: Arc<Board>) -> Counting {
-        Counting { worker, metrics, board, seen: BTreeMap::new() }
+        Counting { worker, metrics, board, seen: BTreeSet::new() }
     }
 
     fn route(&self) -> &str {
@@ -165,9 +164,8 @@ impl Counting {
     }
 
     /// Ends the series of partitions that are this worker's no more, nor another's of the process.
-    fn end_left(&self, now: &BTreeMap<i32, Option<RefusalCause>>) {
-        let left: Vec<i32> =
-            self.seen.keys().filter(|partition| !now.contains_key(partition)).copied().collect();
+    fn end_left(&self, now: &BTreeSet<i32>) {
+        let left: Vec<i32> = self.seen.difference(now).copied().collect();
         if left.is_empty() {
             return;
         }
@@ -181,8 +179,8 @@ impl Counting {
     }
 }
 
-impl Observer for Counting {
-    fn committed(&mut self, batch: &CommittedBatch<'_>) {
+impl Counting {
+    fn committed(&self, batch: &CommittedBatch<'_>) {
         let (route, metrics) = (self.route(), &self.metrics);
         for (partition, counts, replay_counts) in batch.parts {
             let partition = partition.to_string();
@@ -203,26 +201,36 @@ impl Observer for Counting {
             }
         }
     }
+}
 
-    fn not_committed(&mut self, how: NotCommitted) {
-        self.metrics.transactions.with_label_values(&[self.route(), how.as_str()]).inc();
+impl Observer for Counting {
+    fn happened(&mut self, event: &WorkerEvent<'_>) {
+        let (route, metrics) = (self.route(), &self.metrics);
+        match event {
+            WorkerEvent::Assigned(_) | WorkerEvent::Revoked(_) => {
+                metrics.rebalances.with_label_values(&[route]).inc();
+            }
+            WorkerEvent::Running { milliseconds, .. } => {
+                let took = metrics.restore_seconds.with_label_values(&[route]);
+                took.observe(*milliseconds as f64 / 1000.0);
+            }
+            WorkerEvent::Refused(_, refusal) => {
+                metrics.refusals.with_label_values(&[route, refusal.cause.as_str()]).inc();
+            }
+            WorkerEvent::Committed(batch) => self.committed(batch),
+            WorkerEvent::NotCommitted { how, .. } => {
+                metrics.transactions.with_label_values(&[route, how.as_str()]).inc();
+            }
+            WorkerEvent::Fenced(_) => metrics.fenced.with_label_values(&[route]).inc(),
+            // What is given up is counted by the takeovers that follow, once they run.
+            WorkerEvent::TakenOver(_) | WorkerEvent::GivenUp { .. } => {}
+        }
     }
 
     fn viewed(&mut self, view: WorkerView) {
-        let now: BTreeMap<i32, Option<RefusalCause>> = (view.partitions.iter())
-            .map(|partition| {
-                (partition.partition, partition.refusal.as_ref().map(|refusal| refusal.cause))
-            })
-            .collect();
-        let route = self.worker.0.as_str();
-        for (partition, cause) in &now {
-            let before = self.seen.get(partition);
-            if before.is_none() {
-                self.metrics.begin(route, &partition.to_string());
-            }
-            if let Some(cause) = cause.filter(|_| before != Some(cause)) {
-                self.metrics.refusals.with_label_values(&[route, cause.as_str()]).inc();
-            }
+        let now: BTreeSet<i32> = view.partitions.iter().map(|of| of.partition).collect();
+        for partition in now.difference(&self.seen) {
+            self.metrics.begin(self.route(), &partition.to_string());
         }
         self.board.set(&self.worker, view);
         self.end_left(&now);
@@ -231,19 +239,6 @@ impl Observer for Counting {
 
     fn measured(&mut self, figures: Figures) {
         self.board.set_figures(&self.worker, figures);
-    }
-
-    fn rebalanced(&mut self) {
-        self.metrics.rebalances.with_label_values(&[self.route()]).inc();
-    }
-
-    fn fenced(&mut self) {
-        self.metrics.fenced.with_label_values(&[self.route()]).inc();
-    }
-
-    fn taken_over(&mut self, milliseconds: u64) {
-        let took = self.metrics.restore_seconds.with_label_values(&[self.route()]);
-        took.observe(milliseconds as f64 / 1000.0);
     }
 }
 
@@ -295,7 +290,7 @@ mod tests {
         let replays = Counts::default();
         let parts = [(4, &counts, &replays)];
         let batch = CommittedBatch { parts: &parts, records: 3, transaction_micros: 7, stages };
-        counting.committed(&batch);
+        counting.happened(&WorkerEvent::Committed(batch));
         let lines = [
             r#"oncegate_events_total{partition="4",replay="false",route="lab",verdict="first"} 2"#,
             r#"oncegate_stage_duration_seconds_sum{route="lab",stage="commit"} 2"#,
@@ -331,8 +326,10 @@ mod tests {
     fn a_refusal_is_seen_and_counted_once() {
         let (metrics, board, mut counting) = counting();
         counting.viewed(view("running", None));
+        let cause = RefusalCause::JournalCut;
+        counting.happened(&WorkerEvent::Refused(4, &Refusal { cause, message: "why".into() }));
         for _ in 0..2 {
-            counting.viewed(view("refused", Some(RefusalCause::JournalCut)));
+            counting.viewed(view("refused", Some(cause)));
         }
         let text = metrics.text(&board);
         assert!(!text.contains("oncegate_restore_journal"), "nothing is restored");

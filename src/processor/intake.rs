@@ -1,6 +1,7 @@
 //! What comes in: records, rebalances, and how much of it a worker may hold.
 //! Must not be in here: a transaction, or what is decided of a record.
 
+use super::event::WorkerEvent;
 use super::observer::{Observer, Stage};
 use super::restore::JobKind;
 use super::route::BatchBounds;
@@ -118,6 +119,7 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
             Event::Full(partition) => self.broker.pause(partition),
             Event::Revoked(partitions) => self.revoked(&partitions),
             Event::Assigned(partitions) => {
+                self.tell(&WorkerEvent::Assigned(&partitions));
                 for partition in partitions {
                     self.takeovers.serve(partition);
                     let incarnation = self.new_incarnation();
@@ -131,7 +133,6 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
                     }
                     self.takeovers_due.insert(partition, JobKind::Takeover);
                 }
-                self.observer.rebalanced();
                 self.publish();
             }
             Event::Failed(ConsumeError::Transient(error)) => {
@@ -146,7 +147,7 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
                 self.unread = Some(error);
             }
             Event::Failed(ConsumeError::Fatal(error)) => {
-                self.observer.fenced();
+                self.tell(&WorkerEvent::Fenced(&error));
                 return Err(WorkerExit::ConsumerGaveUp { why: error, disturbed: self.disturbed });
             }
         }
@@ -159,12 +160,7 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
             .filter(|task| task.running().is_some())
             .map(|task| task.partition)
             .collect();
-        tracing::warn!(
-            route = self.route.name,
-            topic = self.route.raw_topic,
-            partitions = ?running,
-            "consumer: {why}; taking over anew"
-        );
+        self.tell(&WorkerEvent::GivenUp { partitions: &running, why: &why });
         running.into_iter().for_each(|partition| self.restore(partition));
     }
 
@@ -177,8 +173,7 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
                 flush(&self.route.name, &mut task);
             }
         }
-        tracing::info!(route = self.route.name, partitions = ?partitions, "partitions revoked");
-        self.observer.rebalanced();
+        self.tell(&WorkerEvent::Revoked(partitions));
         self.publish();
     }
 

@@ -4,6 +4,7 @@
 //! the stores only through those of `store`, so that a simulation can drive the very same code.
 
 pub mod act;
+pub mod event;
 pub mod instance;
 mod intake;
 mod level;

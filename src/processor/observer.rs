@@ -1,6 +1,7 @@
 //! What a worker tells the outside about its work.
 //! Must not be in here: anything that the worker's decisions depend on.
 
+use super::event::WorkerEvent;
 use super::refusal::Refusal;
 use super::restore::JournalProgress;
 use crate::gate::Counts;
@@ -8,26 +9,6 @@ use crate::named::named;
 
 pub use crate::kafka::broker::{BrokerFigures, ClientFigures};
 pub use crate::store::StoreSize;
-
-named! {
-    /// How a transaction ended that was not committed.
-    pub enum NotCommitted {
-        /// Aborted; what it held is sent again.
-        Aborted = "aborted",
-        /// It could not begin: the producer was not initialised.
-        Init = "init",
-        /// Aborted, since the consumer is no longer a member.
-        Membership = "membership",
-        /// Aborted, since the broker refused a record.
-        Record = "record",
-        /// Aborted, since a log lost its tail.
-        Tail = "tail",
-        /// Aborted, since a topic is another than before.
-        Topics = "topics",
-        /// Nobody knows.
-        Unknown = "unknown",
-    }
-}
 
 /// What is seen of one partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -139,18 +120,10 @@ pub struct CommittedBatch<'a> {
 
 /// Receives what a worker tells.
 pub trait Observer {
-    /// A transaction was committed.
-    fn committed(&mut self, batch: &CommittedBatch<'_>);
-    /// A transaction was not committed.
-    fn not_committed(&mut self, how: NotCommitted);
+    /// Something happened. Its line was written.
+    fn happened(&mut self, _event: &WorkerEvent<'_>) {}
     /// The view has changed.
     fn viewed(&mut self, view: WorkerView);
     /// Figures, about once a second.
     fn measured(&mut self, _figures: Figures) {}
-    /// Partitions were assigned or taken away.
-    fn rebalanced(&mut self) {}
-    /// A producer or a member was fenced, or is of no more use.
-    fn fenced(&mut self) {}
-    /// A partition that was assigned or given up runs; how long that took, in milliseconds.
-    fn taken_over(&mut self, _milliseconds: u64) {}
 }

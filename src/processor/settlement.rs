@@ -1,7 +1,8 @@
 //! From what a worker has collected to a transaction, and from its ending to what the tasks hold.
 //! Must not be in here: polling, rebalances, or how a transaction is run.
 
-use super::observer::{CommittedBatch, NotCommitted, Observer, Stage, StageMicros};
+use super::event::{NotCommitted, WorkerEvent};
+use super::observer::{CommittedBatch, Observer, Stage, StageMicros};
 use super::takeover::{other_topics, tail_lost};
 use super::transaction::{self, End, Outputs, Parcel, end_after};
 use super::worker::{Takeovers, Worker, WorkerExit};
@@ -98,11 +99,7 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
                     prepared.push(part);
                 }
                 Err(error) => {
-                    tracing::error!(
-                        route = self.route.name,
-                        partition,
-                        "{error}; taking the partition over anew"
-                    );
+                    self.give_up(partition, &error);
                     self.restore_after(partition, &error);
                 }
             }
@@ -205,43 +202,36 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
         }
         self.stages.add(Stage::Produce, ended.produce_micros);
         self.stages.add(Stage::Commit, ended.commit_micros);
+        let records = records_of(&prepared);
         match ended.end {
             End::Committed(acknowledged, delivered) => {
                 self.settle(&prepared, &acknowledged, &delivered, watch.micros());
             }
             End::RecordRefused(error) => self.record_refused(&prepared, &error),
-            End::Aborted(error) => self.aborted(&error),
+            End::Aborted(error) => self.aborted(records, &error),
             End::MembershipLost(error) => {
-                tracing::warn!(
-                    route = self.route.name,
-                    "the membership was lost ({error}): the batch is dropped"
-                );
-                self.observer.not_committed(NotCommitted::Membership);
+                self.not_committed(NotCommitted::Membership, records, &error);
                 self.setbacks.aborted(self.broker.now_ms());
                 self.restore_all();
             }
             End::OtherTopics(found) => {
-                self.observer.not_committed(NotCommitted::Topics);
+                self.not_committed(NotCommitted::Topics, records, &"see the refusals");
                 let partitions: Vec<i32> = self.tasks.keys().copied().collect();
                 for partition in partitions {
                     self.refuse(partition, other_topics(&self.route, &expected, &found));
                 }
             }
             End::TailLost(lost) => {
-                self.observer.not_committed(NotCommitted::Tail);
+                self.not_committed(NotCommitted::Tail, records, &"see the refusal");
                 self.setbacks.aborted(self.broker.now_ms());
                 self.refuse(lost.partition, tail_lost(&self.route, &lost));
                 self.send_again_when_verified();
             }
             End::Unknown(error) => {
-                tracing::warn!(
-                    route = self.route.name,
-                    "the outcome of a transaction is unknown ({error}): new producer, and every partition is taken over anew"
-                );
-                self.observer.not_committed(NotCommitted::Unknown);
+                self.not_committed(NotCommitted::Unknown, records, &error);
                 self.setbacks.aborted(self.broker.now_ms());
                 self.leave_producer();
-                self.observer.fenced();
+                self.tell(&WorkerEvent::Fenced(&error));
                 self.setbacks.producer_died(&error.to_string())?;
             }
         }
@@ -294,10 +284,9 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
         let watch = self.broker.stopwatch();
         for item in prepared {
             if let Err(error) = self.settle_one(item, acknowledged, delivered) {
-                tracing::error!(
-                    route = self.route.name,
-                    partition = item.partition,
-                    "what is committed was not stored: {error}; restoring it from the journal"
+                self.give_up(
+                    item.partition,
+                    &format_args!("what is committed was not stored: {error}"),
                 );
                 match error {
                     Unsettled::NotReported => self.restore(item.partition),
@@ -312,12 +301,11 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
                 item.part.as_ref().map(|p| (item.partition, &p.counts, &p.replay_counts))
             })
             .collect();
-        let records = prepared.iter().filter_map(|item| item.part.as_ref());
-        let records = records.map(|part| part.records.len()).sum();
+        let records = records_of(prepared);
         let mut stages = std::mem::take(&mut self.stages);
         stages.add(Stage::Apply, watch.micros());
         let batch = CommittedBatch { parts: &counts, records, transaction_micros, stages };
-        self.observer.committed(&batch);
+        self.tell(&WorkerEvent::Committed(batch));
         self.publish();
     }
 
@@ -347,14 +335,8 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
     }
 
     fn record_refused(&mut self, prepared: &[Prepared], error: &DeliveryError) {
-        let records: usize =
-            prepared.iter().filter_map(|item| item.part.as_ref()).map(|p| p.records.len()).sum();
-        tracing::warn!(
-            route = self.route.name,
-            records,
-            "the batch was aborted because a record was refused ({error})"
-        );
-        self.observer.not_committed(NotCommitted::Record);
+        let records = records_of(prepared);
+        self.not_committed(NotCommitted::Record, records, error);
         let alone = (prepared.iter()).filter(|_| records == 1).find_map(|item| {
             let part = item.part.as_ref().filter(|part| !part.records.is_empty())?;
             let task = self.tasks.get(&item.partition)?;
@@ -364,9 +346,8 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
         self.send_again_when_verified();
     }
 
-    fn aborted(&mut self, error: &TxnError) {
-        tracing::warn!(route = self.route.name, "a transaction was aborted: {error}");
-        self.observer.not_committed(NotCommitted::Aborted);
+    fn aborted(&mut self, records: usize, error: &TxnError) {
+        self.not_committed(NotCommitted::Aborted, records, error);
         self.setbacks.aborted(self.broker.now_ms());
         self.setbacks.aborted_because(error.to_string());
         self.send_again_when_verified();
@@ -383,4 +364,9 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
         self.verify_all();
         self.publish();
     }
+}
+
+/// Raw records of a batch.
+fn records_of(prepared: &[Prepared]) -> usize {
+    prepared.iter().filter_map(|item| item.part.as_ref()).map(|part| part.records.len()).sum()
 }

@@ -4,7 +4,8 @@
 //! next poll: so no rebalance ever meets an open transaction. Must not be in here: threads,
 //! clocks, or any way to the cluster but [`Broker`] and [`Takeovers`].
 
-use super::observer::{NotCommitted, Observer, PartitionView, StageMicros, WorkerView};
+use super::event::{NotCommitted, TakeoverEnd, WorkerEvent};
+use super::observer::{Observer, PartitionView, StageMicros, WorkerView};
 use super::refusal::Refusal;
 use super::restore::{Answer, Job, JobKind, TakenOver};
 use super::route::Route;
@@ -17,6 +18,7 @@ use crate::identity::Deriver;
 use crate::kafka::broker::{Broker, TxnErrorClass};
 use crate::store::{PartitionStore, StoreError};
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 /// Takes partitions over, beside the worker.
 pub trait Takeovers {
@@ -162,6 +164,22 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
         }
     }
 
+    /// Says what happened, to the log and to the observer.
+    pub(super) fn tell(&mut self, event: &WorkerEvent<'_>) {
+        event.log(&self.route.name, &self.route.raw_topic);
+        self.observer.happened(event);
+    }
+
+    /// Says that a transaction was not committed.
+    pub(super) fn not_committed(&mut self, how: NotCommitted, records: usize, why: &dyn Display) {
+        self.tell(&WorkerEvent::NotCommitted { how, records, why });
+    }
+
+    /// Says why a partition will be taken over anew.
+    pub(super) fn give_up(&mut self, partition: i32, why: &dyn Display) {
+        self.tell(&WorkerEvent::GivenUp { partitions: &[partition], why });
+    }
+
     /// Tells the observer what there is to see.
     pub fn publish(&mut self) {
         let view = WorkerView {
@@ -209,17 +227,13 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
                     self.publish();
                 }
                 Err(error) => {
-                    tracing::warn!(
-                        route = self.route.name,
-                        "the transactional producer cannot be initialised: {error}; trying again"
-                    );
-                    self.observer.not_committed(NotCommitted::Init);
+                    self.not_committed(NotCommitted::Init, 0, &error);
                     if self.producer == ProducerState::Tainted {
                         self.leave_producer();
                     }
                     self.setbacks.aborted(now_ms);
                     if error.class == TxnErrorClass::Fatal {
-                        self.observer.fenced();
+                        self.tell(&WorkerEvent::Fenced(&error));
                         self.setbacks.producer_died(&error.to_string())?;
                     }
                 }
@@ -314,14 +328,7 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
 
     /// Ends the service of a partition until it is assigned anew.
     pub(super) fn refuse(&mut self, partition: i32, refusal: Refusal) {
-        tracing::error!(
-            route = self.route.name,
-            topic = self.route.raw_topic,
-            partition,
-            cause = refusal.cause.as_str(),
-            "refused: {}",
-            refusal.message
-        );
+        self.tell(&WorkerEvent::Refused(partition, &refusal));
         self.broker.pause(partition);
         let incarnation = self.new_incarnation();
         if let Some(task) = self.tasks.get_mut(&partition) {
@@ -365,10 +372,9 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
                     }
                 }
                 Answer::NotVerified(why) => {
-                    tracing::warn!(
-                        route = self.route.name,
-                        partition = job.partition,
-                        "what was acknowledged is not what is committed ({why}); restoring"
+                    self.give_up(
+                        job.partition,
+                        &format_args!("what was acknowledged is not what is committed: {why}"),
                     );
                     self.restore(job.partition);
                 }
@@ -379,16 +385,13 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
     fn taken_over(&mut self, partition: i32, taken: TakenOver<T::Store>) {
         let context = self.route.entry_context(&taken.ids);
         let start = taken.start.clone();
-        tracing::info!(
-            route = self.route.name,
-            topic = self.route.raw_topic,
+        self.tell(&WorkerEvent::TakenOver(TakeoverEnd {
             partition,
-            offset = start.offset(),
-            replay = matches!(start, Start::Replay { .. }),
-            entries = taken.entries_restored,
-            sightings = taken.sightings_restored,
-            "taken over"
-        );
+            offset: start.offset(),
+            replay: matches!(start, Start::Replay { .. }),
+            entries: taken.entries_restored,
+            sightings: taken.sightings_restored,
+        }));
         let open = Open::new(taken, context);
         let Some(task) = self.tasks.get_mut(&partition) else { return };
         task.waits_for = None;
@@ -409,7 +412,8 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
         let now_ms = self.broker.now_ms();
         let since_ms = self.tasks.get_mut(&partition).and_then(|task| task.awaited_since_ms.take());
         if let Some(since_ms) = since_ms {
-            self.observer.taken_over(now_ms.saturating_sub(since_ms));
+            let milliseconds = now_ms.saturating_sub(since_ms);
+            self.tell(&WorkerEvent::Running { partition, milliseconds });
         }
     }
 
@@ -418,13 +422,8 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
         let Some(task) = self.tasks.get_mut(&partition) else { return };
         task.sought();
         if let Err(error) = self.broker.start_at(partition, task.collected_next) {
-            tracing::warn!(
-                route = self.route.name,
-                topic = self.route.raw_topic,
-                partition,
-                offset = task.collected_next,
-                "cannot seek: {error}; taking the partition over anew"
-            );
+            let offset = task.collected_next;
+            self.give_up(partition, &format_args!("cannot seek to {offset}: {error}"));
             self.restore(partition);
         }
     }

@@ -14,7 +14,7 @@ use crate::store::SimStores;
 use crate::witness::{Restorer, SimTakeovers};
 use oncegate::gate::{ConflictPolicy, NameLengths, Policy};
 use oncegate::identity::Recipe;
-use oncegate::processor::observer::{CommittedBatch, NotCommitted, Observer, WorkerView};
+use oncegate::processor::observer::{Observer, WorkerView};
 use oncegate::processor::route::{BatchBounds, Route};
 use oncegate::processor::transaction::TransactionLimits;
 use oncegate::processor::worker::{Worker, WorkerExit};
@@ -32,8 +32,6 @@ struct Killed;
 pub struct Watching(Rc<RefCell<WorkerView>>);
 
 impl Observer for Watching {
-    fn committed(&mut self, _: &CommittedBatch<'_>) {}
-    fn not_committed(&mut self, _: NotCommitted) {}
     fn viewed(&mut self, view: WorkerView) {
         *self.0.borrow_mut() = view;
     }

@@ -6,7 +6,10 @@ mod common;
 
 use std::fs;
 
-use common::{assert_agreement, assert_exact, broker, end, rest, sample, size_of_test, unique};
+use common::{
+    assert_agreement, assert_exact, await_log, await_readyz, broker, end, rest, sample,
+    size_of_test, unique,
+};
 use oncegate_testkit::generator::{Kind, Sample, SampleOptions, Sent};
 use oncegate_testkit::produce::{Timestamps, produce};
 use oncegate_testkit::reader::committed_offset;
@@ -20,6 +23,9 @@ use std::time::{Duration, Instant};
 /// of 32 MiB; 128 that the producer queues; as much again for records on their way between these;
 /// code, threads, seven clients.
 const RESIDENT_MIB_MAX: u64 = 700;
+
+/// For a restore of millions of sightings.
+const LONG: Duration = Duration::from_secs(300);
 
 /// The most memory that a process has had, in MiB.
 fn peak_mib(id: u32) -> u64 {
@@ -74,6 +80,14 @@ fn large_records_a_hot_and_an_idle_partition() {
     assert_agreement(&scene, &sent, &["one"]);
 }
 
+/// How many sightings takeovers have read, as this part of a log tells.
+fn sightings(log: &str) -> usize {
+    log.lines()
+        .filter_map(|line| line.split_once("sightings=")?.1.split_whitespace().next())
+        .map(|count| count.parse::<usize>().expect("a number"))
+        .sum()
+}
+
 /// P25: the stores' budget is one of the process, not of a partition.
 #[test]
 fn many_partitions_restore_within_the_budget() {
@@ -94,11 +108,18 @@ fn many_partitions_restore_within_the_budget() {
     rest(&scene, &["one"]);
     end(&mut one);
     fs::remove_dir_all(scene.state_dir("one").join("stores")).expect("the stores are gone");
+    let before = scene.log("one");
     let mut one = scene.start("one").expect("started again");
     let began = Instant::now();
-    scene.wait_readyz("one", 200, "ready").expect("every store is restored");
+    // A member is ready before it is told its partitions.
+    let taken = before.matches("taken over").count() + PARTITIONS as usize;
+    await_log(&scene, "one", "taken over", taken, LONG);
+    await_readyz(&scene, "one", 200, "ready");
     let peak = peak_mib(one.id());
-    println!("{PARTITIONS} stores restored in {:?}: at most {peak} MiB", began.elapsed());
+    let restored = sightings(&scene.log("one")[before.len()..]);
+    assert!(restored > sent.len() / 2, "{restored} sightings of {} records", sent.len());
+    let took = began.elapsed();
+    println!("{restored} sightings into {PARTITIONS} stores in {took:?}: at most {peak} MiB");
     assert!(peak < RESIDENT_MIB_MAX, "{peak} MiB");
     end(&mut one);
     assert_exact(&scene, &sent, &["one"]);

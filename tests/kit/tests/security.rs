@@ -99,6 +99,26 @@ fn a_run_over_tls_and_scram_to_the_end() {
     }
 }
 
+/// The listener asks for a certificate: one of its authority gets in, another's does not.
+#[test]
+fn a_client_shows_its_certificate() {
+    let sound = login("tls", "SCRAM-SHA-512");
+    let scene = scene("certified", sound.clone() + &secure().security.client_lines(true));
+    grant(&rights("run", "tls", &scene));
+    await_said(&scene, &["check"], true, &["check: 0 errors"]);
+    let sent = sample(403, Kind::Lab, 2_000);
+    send(&scene, &sent);
+    let mut one = scene.start_with("one", CONFIG).expect("started");
+    rest(&scene, &["one"]);
+    end(&mut one);
+    assert_exact(&scene, &sent, &["one"]);
+    write_config(&scene, CONFIG, sound + &secure().security.client_lines(false));
+    let (found, said) = scene.command_with(CONFIG, &["check", "--timeout", "5s"]).expect("it runs");
+    assert!(!found, "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.contains("`ssl.certificate.location` in [kafka] must name"), "{said}");
+}
+
 /// One clear line each, and an end with status 1.
 #[test]
 fn what_does_not_fit_is_said_in_one_line() {

@@ -56,6 +56,18 @@ impl Security {
         self.file("other-ca.pem")
     }
 
+    /// Lines of `[kafka]` with the certificate and key of a client: signed by the authority that the
+    /// brokers trust, or by one that is nobody's.
+    pub fn client_lines(&self, trusted: bool) -> String {
+        let name = if trusted { "client" } else { "other-client" };
+        let file = |ending: &str| self.file(&format!("{name}.{ending}")).display().to_string();
+        format!(
+            "\"ssl.certificate.location\" = {:?}\n\"ssl.key.location\" = {:?}\n",
+            file("crt"),
+            file("key")
+        )
+    }
+
     /// Where further files of a test may stand.
     pub fn folder(&self) -> &Path {
         self.folder.path()
@@ -74,14 +86,19 @@ impl Security {
                 ["req", "-x509", "-subj", subject, "-days", DAYS, "-keyout", &key, "-out", &pem];
             self.openssl(&[&own[..], &KEY].concat())?;
         }
-        let own = ["req", "-subj", "/CN=localhost", "-keyout", "node.key", "-out", "node.csr"];
-        self.openssl(&[&own[..], &KEY].concat())?;
         let names = self.file("names");
         std::fs::write(&names, "subjectAltName=DNS:localhost,IP:127.0.0.1\n")
             .doing(|| format!("cannot write {}", names.display()))?;
-        let sign = ["x509", "-req", "-in", "node.csr", "-CA", "ca.pem", "-CAkey", "ca.key"];
-        let out = ["-CAcreateserial", "-days", DAYS, "-extfile", "names", "-out", "node.crt"];
-        self.openssl(&[&sign[..], &out].concat())?;
+        for (name, ca) in [("node", "ca"), ("client", "ca"), ("other-client", "other-ca")] {
+            let file = |ending: &str| format!("{name}.{ending}");
+            let (key, request, signed) = (file("key"), file("csr"), file("crt"));
+            let own = ["req", "-subj", "/CN=localhost", "-keyout", &key, "-out", &request];
+            self.openssl(&[&own[..], &KEY].concat())?;
+            let (pem, ca_key) = (format!("{ca}.pem"), format!("{ca}.key"));
+            let sign = ["x509", "-req", "-in", &request, "-CA", &pem, "-CAkey", &ca_key];
+            let out = ["-CAcreateserial", "-days", DAYS, "-extfile", "names", "-out", &signed];
+            self.openssl(&[&sign[..], &out].concat())?;
+        }
         // Kafka wants the key and the certificate in one file.
         let read = |name: &str| {
             std::fs::read_to_string(self.file(name)).doing(|| format!("openssl made no {name}"))
@@ -118,6 +135,10 @@ impl Security {
         let mut all = vec![
             ("ssl.keystore.type".to_owned(), "PEM".to_owned()),
             ("ssl.keystore.location".to_owned(), self.file("node.pem").display().to_string()),
+            // A client that has a certificate shows it; one that has none may log in otherwise.
+            (listener("ssl.client.auth"), "requested".to_owned()),
+            (listener("ssl.truststore.type"), "PEM".to_owned()),
+            (listener("ssl.truststore.location"), self.file("ca.pem").display().to_string()),
             (
                 listener("sasl.enabled.mechanisms"),
                 "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512,OAUTHBEARER".to_owned(),
