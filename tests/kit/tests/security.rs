@@ -6,11 +6,12 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use common::secure::{CONFIG, Secure, login, scene, secure, write_config};
-use common::{SOON, assert_agreement, assert_exact, await_log, end, rest, sample};
+use common::{SOON, assert_agreement, assert_exact, await_log, end, rest, sample, unique};
+use oncegate_testkit::broker::{Broker, BrokerOptions, Security};
 use oncegate_testkit::generator::{Kind, Sent};
 use oncegate_testkit::produce::{Timestamps, produce};
 use oncegate_testkit::rules::{Rules, of_commands, of_table};
-use oncegate_testkit::scene::Scene;
+use oncegate_testkit::scene::{Scene, SceneOptions};
 use oncegate_testkit::topics::{Acl, Admin, Operation, Resource};
 use oncegate_testkit::wait::wait_for;
 
@@ -99,12 +100,29 @@ fn a_run_over_tls_and_scram_to_the_end() {
     }
 }
 
-/// The listener asks for a certificate: one of its authority gets in, another's does not.
+/// A listener that lets in who has a certificate of its authority, and nobody else.
 #[test]
 fn a_client_shows_its_certificate() {
-    let sound = login("tls", "SCRAM-SHA-512");
-    let scene = scene("certified", sound.clone() + &secure().security.client_lines(true));
-    grant(&rights("run", "tls", &scene));
+    let security = Security::by_certificate().expect("certificates");
+    let options = BrokerOptions { security: Some(security.clone()), ..BrokerOptions::default() };
+    let broker = Broker::start(options).expect("a broker that wants certificates");
+    let scene = Scene::new(&broker, &unique("certified"), SceneOptions::default());
+    let scene = scene.expect("a scene");
+    let admin = Admin::new(broker.bootstrap()).expect("an admin client");
+    for acl in rights("run", "CN=localhost", &scene) {
+        admin.add_acl(&acl).expect("allowed");
+    }
+    let trust = format!(
+        "\"security.protocol\" = \"ssl\"\n\"ssl.ca.location\" = {:?}\n",
+        security.ca().display().to_string()
+    );
+    let write = |lines: &str| {
+        let bootstrap = Some(broker.secure_bootstrap().expect("a port with TLS"));
+        let kafka_lines = format!("{trust}{lines}");
+        let options = SceneOptions { bootstrap, kafka_lines, ..scene.options.clone() };
+        scene.write_config(CONFIG, &options).expect("written");
+    };
+    write(&security.client_lines(true));
     await_said(&scene, &["check"], true, &["check: 0 errors"]);
     let sent = sample(403, Kind::Lab, 2_000);
     send(&scene, &sent);
@@ -112,11 +130,14 @@ fn a_client_shows_its_certificate() {
     rest(&scene, &["one"]);
     end(&mut one);
     assert_exact(&scene, &sent, &["one"]);
-    write_config(&scene, CONFIG, sound + &secure().security.client_lines(false));
-    let (found, said) = scene.command_with(CONFIG, &["check", "--timeout", "5s"]).expect("it runs");
-    assert!(!found, "{said}");
-    assert_eq!(said.lines().count(), 1, "{said}");
-    assert!(said.contains("`ssl.certificate.location` in [kafka] must name"), "{said}");
+    for lines in [security.client_lines(false), String::new()] {
+        write(&lines);
+        let (found, said) =
+            scene.command_with(CONFIG, &["check", "--timeout", "5s"]).expect("it runs");
+        assert!(!found, "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+        assert!(said.contains("`ssl.certificate.location` in [kafka] must name"), "{said}");
+    }
 }
 
 /// One clear line each, and an end with status 1.

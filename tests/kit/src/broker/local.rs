@@ -128,10 +128,10 @@ fn properties(plan: &NodePlan, voters: &str, options: &BrokerOptions) -> String 
         let _ = write!(advertised, ",PROXIED://127.0.0.1:{proxy}");
         protocols.push_str(",PROXIED:PLAINTEXT");
     }
-    if let Some(port) = &plan.secure_port {
+    if let (Some(port), Some(security)) = (&plan.secure_port, &options.security) {
         let _ = write!(listeners, ",SECURE://127.0.0.1:{}", port.number());
         let _ = write!(advertised, ",SECURE://127.0.0.1:{}", port.number());
-        protocols.push_str(",SECURE:SASL_SSL");
+        let _ = write!(protocols, ",SECURE:{}", security.protocol());
     }
     let own = [
         ("node.id", plan.id.to_string()),

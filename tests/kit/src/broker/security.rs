@@ -27,6 +27,8 @@ pub struct User {
 pub struct Security {
     users: Vec<User>,
     folder: Arc<TempDir>,
+    /// Whether clients log in by their certificates, and not by SASL.
+    certified: bool,
 }
 
 impl Security {
@@ -40,10 +42,20 @@ impl Security {
             name: (*name).to_owned(),
             password: (*password).to_owned(),
         };
-        let security =
-            Security { users: users.iter().map(user).collect(), folder: Arc::new(folder) };
+        let users = users.iter().map(user).collect();
+        let security = Security { users, folder: Arc::new(folder), certified: false };
         security.make_certificates()?;
         Ok(security)
+    }
+
+    /// For a listener without SASL, whose clients must show a certificate that is trusted.
+    pub fn by_certificate() -> Result<Security> {
+        Ok(Security { certified: true, ..Security::new(&[])? })
+    }
+
+    /// What the listener speaks.
+    pub(super) fn protocol(&self) -> &'static str {
+        if self.certified { "SSL" } else { "SASL_SSL" }
     }
 
     /// The certificate that clients have to trust.
@@ -135,10 +147,6 @@ impl Security {
         let mut all = vec![
             ("ssl.keystore.type".to_owned(), "PEM".to_owned()),
             ("ssl.keystore.location".to_owned(), self.file("node.pem").display().to_string()),
-            // A client that has a certificate shows it; one that has none may log in otherwise.
-            (listener("ssl.client.auth"), "requested".to_owned()),
-            (listener("ssl.truststore.type"), "PEM".to_owned()),
-            (listener("ssl.truststore.location"), self.file("ca.pem").display().to_string()),
             (
                 listener("sasl.enabled.mechanisms"),
                 "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512,OAUTHBEARER".to_owned(),
@@ -158,6 +166,12 @@ impl Security {
                 ),
             ),
         ];
+        if self.certified {
+            let ca = self.ca().display().to_string();
+            all.push((listener("ssl.client.auth"), "required".to_owned()));
+            all.push(("ssl.truststore.type".to_owned(), "PEM".to_owned()));
+            all.push(("ssl.truststore.location".to_owned(), ca));
+        }
         for (name, value) in [
             ("authorizer.class.name", "org.apache.kafka.metadata.authorizer.StandardAuthorizer"),
             // The clients of the kit and the nodes among themselves.
