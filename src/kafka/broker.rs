@@ -183,7 +183,12 @@ impl Stopwatch {
 
     /// Microseconds since it was started.
     pub fn micros(&self) -> u64 {
-        self.0.map_or(0, |started| started.elapsed().as_micros() as u64)
+        self.nanos() / 1_000
+    }
+
+    /// Nanoseconds since it was started.
+    pub fn nanos(&self) -> u64 {
+        self.0.map_or(0, |started| started.elapsed().as_nanos() as u64)
     }
 }
 

@@ -19,6 +19,35 @@ const POLL_RECORDS: usize = 1000;
 /// How many batches a worker may hold while nothing can be sent.
 const HELD_BATCHES_MAX: usize = 2;
 
+/// One record in so many is timed: looking at a clock twice for each would be felt.
+const TIMED: u64 = 16;
+
+/// How long the records of one poll took to take in, by those that were timed.
+#[derive(Default)]
+struct TakingIn {
+    records: u64,
+    timed: u64,
+    timed_nanos: u64,
+}
+
+impl TakingIn {
+    /// Whether the next record is timed.
+    fn times_next(&mut self) -> bool {
+        self.records += 1;
+        self.records % TIMED == 1
+    }
+
+    fn timed(&mut self, nanos: u64) {
+        self.timed += 1;
+        self.timed_nanos += nanos;
+    }
+
+    /// Of all records, in microseconds.
+    fn micros(&self) -> u64 {
+        self.timed_nanos.saturating_mul(self.records) / self.timed.max(1) / 1_000
+    }
+}
+
 /// What all tasks of a worker hold together.
 struct Held {
     records: usize,
@@ -61,18 +90,20 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
         let room = bounds.records_max.saturating_sub(held.records).clamp(1, POLL_RECORDS);
         let (tasks, deriver) = (&mut self.tasks, &mut self.deriver);
         let mut events = Vec::new();
-        let (watch, mut identity_micros) = (self.broker.stopwatch(), 0);
+        let (watch, mut taking_in) = (self.broker.stopwatch(), TakingIn::default());
         let (mut taken, mut end_seen) = (false, false);
         self.broker.poll(wait_ms, room, &mut |polled| match polled {
             Polled::Record(record) => {
-                let began_micros = watch.micros();
+                let began_nanos = taking_in.times_next().then(|| watch.nanos());
                 match arrive(tasks, deriver, (&mut held, &bounds), record) {
                     Arrived::Taken => taken = true,
                     Arrived::SeekAgain => events.push(Event::SeekAgain(record.partition)),
                     Arrived::Full => events.push(Event::Full(record.partition)),
                     Arrived::Dropped => {}
                 }
-                identity_micros += watch.micros() - began_micros;
+                if let Some(began_nanos) = began_nanos {
+                    taking_in.timed(watch.nanos() - began_nanos);
+                }
             }
             Polled::End { partition, next } => {
                 if tasks.get_mut(&partition).is_some_and(|task| task.end_reached(next)) {
@@ -94,6 +125,7 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
             Polled::Failed(error) => events.push(Event::Failed(error)),
         });
         if taken || self.batch_since_ms.is_some() {
+            let identity_micros = taking_in.micros();
             self.stages.add(Stage::Poll, watch.micros().saturating_sub(identity_micros));
             self.stages.add(Stage::Identity, identity_micros);
         }
