@@ -22,7 +22,7 @@ ARGS ?=
 export RUST_TEST_THREADS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test broker bench chaos recovery sizing test-ops
+.PHONY: help deps build demo test broker bench bench-peers chaos recovery sizing test-ops
 
 help: ## Say what there is
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -51,6 +51,9 @@ broker: build ## Start a Kafka broker in the background (BROKERS=3 for three)
 
 bench: build ## Compare with a bare exactly-once copy
 	@$(BIN)/bench $(ARGS)
+
+bench-peers: build ## Compare with a bare copy and with Kafka Streams (ARGS='--latency', ...)
+	@$(BIN)/bench_peers $(ARGS)
 
 chaos: build ## Three brokers, three processes, faults at random (SEED=n MINUTES=m)
 	@$(BIN)/chaos $(if $(SEED),--seed $(SEED)) $(if $(MINUTES),--minutes $(MINUTES)) $(ARGS)
