@@ -11,6 +11,7 @@
 
 pub mod bare;
 pub mod cases;
+pub mod latency;
 pub mod load;
 pub mod picture;
 pub mod report;

@@ -9,13 +9,12 @@ use std::process::ExitCode;
 use clap::Parser;
 use oncegate_testkit::Result;
 use oncegate_testkit::bench::cases::{self, Axes, Case};
-use oncegate_testkit::bench::load::Load;
-use oncegate_testkit::bench::picture;
 use oncegate_testkit::bench::report::{Summary, costs, summaries, table, verdict};
 use oncegate_testkit::bench::round::{Arena, BATCH_WAIT_MS, Plan};
 use oncegate_testkit::bench::streams::StreamsApp;
-use oncegate_testkit::bench::{Contender, series};
+use oncegate_testkit::bench::{Contender, latency, load, picture, series};
 use oncegate_testkit::broker::{Broker, BrokerOptions};
+use oncegate_testkit::generator::Sent;
 
 /// Measures oncegate beside a bare exactly-once pipe and a Kafka Streams application.
 #[derive(Parser)]
@@ -45,6 +44,12 @@ struct Arguments {
     /// Then also with so many duplicates in a hundred, as in `0,10,50,90`
     #[arg(long, value_delimiter = ',')]
     duplicates: Vec<u32>,
+    /// Then also the latency under steady loads
+    #[arg(long)]
+    latency: bool,
+    /// For how many seconds each load is measured
+    #[arg(long, default_value_t = 20)]
+    latency_seconds: u64,
 }
 
 fn main() -> ExitCode {
@@ -83,11 +88,24 @@ fn bench(arguments: &Arguments) -> Result<()> {
     if done.len() > 1 {
         print!("{}", cases::table(&done));
     }
+    if let (true, Some(usual)) = (arguments.latency, cases.first()) {
+        latencies(arguments, usual, &broker)?;
+    }
     let Some((case, base)) = done.first() else { return Ok(()) };
     if let Some(path) = &arguments.picture {
         picture::write(path, base, &caption(arguments, case))?;
     }
     println!("peers: {}", verdict(base));
+    Ok(())
+}
+
+fn latencies(arguments: &Arguments, usual: &Case, broker: &Broker) -> Result<()> {
+    let plan = Plan { batch_wait_ms: latency::BATCH_WAIT_MS, ..plan(arguments, usual) };
+    let arena = Arena { broker, plan, streams: None };
+    let records: Vec<Sent> = load::sample(usual.load)?.collect();
+    let name = format!("latency-{}", std::process::id());
+    let all = latency::measure(&arena, &records, arguments.latency_seconds, &name)?;
+    println!("{}", latency::ratios(&all));
     Ok(())
 }
 
@@ -101,7 +119,7 @@ fn plan(arguments: &Arguments, case: &Case) -> Plan {
 }
 
 fn caption(arguments: &Arguments, case: &Case) -> String {
-    let Load { records, .. } = case.load;
+    let records = case.load.records;
     format!(
         "make bench-peers: {records} laboratory results of about 390 bytes, one in ten a \
          duplicate; {} workers or threads each, broker on the same machine; {} rounds.",

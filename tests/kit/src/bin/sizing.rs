@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
+use oncegate_testkit::Result;
 use oncegate_testkit::broker::{Broker, BrokerOptions};
 use oncegate_testkit::error::Doing;
 use oncegate_testkit::generator::{Kind, Sample, SampleOptions};
@@ -13,7 +14,6 @@ use oncegate_testkit::produce::{Timestamps, produce};
 use oncegate_testkit::reader::for_each_record;
 use oncegate_testkit::scene::{Scene, SceneOptions};
 use oncegate_testkit::usage::peak_mib;
-use oncegate_testkit::Result;
 use rdkafka::message::{Headers, Message};
 
 /// Measures what an event costs.
