@@ -81,7 +81,7 @@ fn bench(arguments: &Arguments) -> Result<()> {
         let name = format!("peers-{}-{number}", std::process::id());
         let rounds = series::run(&arena, case.load, (&Contender::ALL, arguments.rounds), &name)?;
         let summaries = summaries(&rounds);
-        print!("{}{}\n", table(&summaries), costs(&summaries));
+        println!("{}{}", table(&summaries), costs(&summaries));
         done.push((case, summaries));
     }
     println!();
