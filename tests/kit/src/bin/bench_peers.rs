@@ -119,10 +119,34 @@ fn plan(arguments: &Arguments, case: &Case) -> Plan {
 }
 
 fn caption(arguments: &Arguments, case: &Case) -> String {
-    let records = case.load.records;
     format!(
-        "make bench-peers: {records} laboratory results of about 390 bytes, one in ten a \
-         duplicate; {} workers or threads each, broker on the same machine; {} rounds.",
-        case.workers, arguments.rounds
+        "make bench-peers: {} lab results of about 390 bytes, one in ten a duplicate; {} workers \
+         or threads each; {} rounds",
+        grouped(case.load.records),
+        case.workers,
+        arguments.rounds
     )
+}
+
+/// `3000000` as `3,000,000`.
+fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::grouped;
+
+    #[test]
+    fn digits_stand_in_groups_of_three() {
+        assert_eq!([7, 300, 65_000, 3_000_000].map(grouped), ["7", "300", "65,000", "3,000,000"]);
+    }
 }
