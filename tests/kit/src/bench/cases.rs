@@ -11,6 +11,9 @@ const WORKERS: usize = 2;
 const AGAIN_SHARE: f64 = 0.1;
 /// What a laboratory result has by itself.
 const USUAL_BYTES: usize = 390;
+/// Large records are fewer, so that a topic of them does not fill the disk, but not fewer than it
+/// takes to measure.
+const LARGE_RECORDS_MIN: usize = 200_000;
 /// Nine in ten is the most that the generator repeats.
 const DUPLICATES_PERCENT_MAX: u32 = 90;
 
@@ -52,8 +55,8 @@ pub fn of(records: usize, axes: Axes<'_>) -> Vec<Case> {
         });
     }
     for bytes in axes.bytes {
-        // Large records are fewer: a topic of them is not to fill the disk.
-        let records = records.min(records * USUAL_BYTES / (*bytes).max(1)).max(1);
+        let as_many_bytes = records * USUAL_BYTES / (*bytes).max(1);
+        let records = records.min(as_many_bytes.max(LARGE_RECORDS_MIN));
         let load = Load { records, bytes: Some(*bytes), ..usual.load };
         cases.push(Case { label: format!("bytes: {bytes}"), load, ..usual.clone() });
     }
@@ -85,7 +88,7 @@ mod tests {
         assert_eq!(cases.len(), 5);
         assert_eq!((cases[1].workers, cases[1].load), (1, cases[0].load));
         assert_eq!(cases[2].load.records, 1_000_000);
-        assert_eq!(cases[3].load.records, 65_000);
+        assert_eq!(cases[3].load.records, 200_000);
         assert_eq!(cases[4].load.again_share, 0.9);
     }
 }

@@ -80,8 +80,8 @@ impl Pipe {
     fn transaction(&mut self) -> Result<()> {
         let wait = Duration::from_millis(self.batch.wait_ms);
         let mut began: Option<Instant> = None;
-        let mut records = 0;
-        while records < self.batch.records {
+        let (mut records, mut bytes) = (0, 0);
+        while records < self.batch.records && bytes < self.batch.bytes {
             let left = began.map_or(wait, |began| wait.saturating_sub(began.elapsed()));
             if left.is_zero() {
                 break;
@@ -95,6 +95,7 @@ impl Pipe {
                     pass_on(&self.producer, &self.to, &message)?;
                     self.next[message.partition() as usize] = Some(message.offset() + 1);
                     records += 1;
+                    bytes += message.key_len() + message.payload_len();
                 }
                 Some(Err(KafkaError::PartitionEOF(_))) | None => {}
                 Some(Err(error)) => return Err(KitError::new(format!("cannot read: {error}"))),

@@ -33,14 +33,18 @@ public final class DeduplicatingApp {
     private DeduplicatingApp() {
     }
 
-    /** Arguments: bootstrap servers, application id, raw topic, clean topic, state directory, threads, commit interval in ms. */
+    /**
+     * Arguments: bootstrap servers, application id, raw topic, clean topic, state directory,
+     * threads, commit interval in milliseconds.
+     */
     public static void main(String[] args) throws InterruptedException {
         if (args.length != 7) {
             System.err.println("usage: BOOTSTRAP APPLICATION RAW CLEAN STATE_DIR THREADS COMMIT_MS");
             System.exit(2);
         }
         KafkaStreams streams = new KafkaStreams(topology(args[2], args[3]),
-                properties(args[0], args[1], args[4], Integer.parseInt(args[5]), Long.parseLong(args[6])));
+                properties(args[0], args[1], args[4],
+                        Integer.parseInt(args[5]), Long.parseLong(args[6])));
         CountDownLatch ended = new CountDownLatch(1);
         streams.setUncaughtExceptionHandler(error -> {
             error.printStackTrace();
@@ -72,7 +76,8 @@ public final class DeduplicatingApp {
                 .addSink(SINK, clean, bytes.serializer(), bytes.serializer(), DEDUPLICATOR);
     }
 
-    private static Properties properties(String bootstrap, String application, String stateDir, int threads, long commitMs) {
+    private static Properties properties(
+            String bootstrap, String application, String stateDir, int threads, long commitMs) {
         Properties properties = new Properties();
         properties.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, bootstrap);
         properties.put(StreamsConfig.APPLICATION_ID_CONFIG, application);
