@@ -22,7 +22,7 @@ ARGS ?=
 export RUST_TEST_THREADS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test broker bench chaos recovery sizing test-ops compose-proof bench-check
+.PHONY: help deps build demo test broker bench bench-peers chaos recovery sizing test-ops compose-proof bench-check
 
 help: ## Say what there is
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -60,6 +60,9 @@ bench-check: build ## Count instructions under callgrind; 5 % more than recorded
 	@command -v valgrind >/dev/null || { [ "$$(id -u)" -eq 0 ] && apt-get install -y -qq valgrind >/dev/null; } || \
 	    { echo "valgrind is not in PATH; run: sudo apt-get install -y valgrind" >&2; exit 1; }
 	@python3 -B scripts/bench-check.py "$$(sh scripts/bench-path.sh paths)" $(ARGS)
+
+bench-peers: build ## Compare with a bare copy and with Kafka Streams (ARGS='--latency', ...)
+	@$(BIN)/bench_peers $(ARGS)
 
 chaos: build ## Three brokers, three processes, faults at random (SEED=n MINUTES=m)
 	@$(BIN)/chaos $(if $(SEED),--seed $(SEED)) $(if $(MINUTES),--minutes $(MINUTES)) $(ARGS)

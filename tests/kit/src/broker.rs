@@ -11,7 +11,7 @@ mod ports;
 mod properties;
 mod ready;
 mod security;
-mod tools;
+pub(crate) mod tools;
 
 use std::time::Duration;
 
@@ -157,6 +157,15 @@ impl Broker {
     /// with [`BrokerOptions::faults`].
     pub fn node(&self, id: usize) -> Result<&Node> {
         self.local_cluster()?.node(id)
+    }
+
+    /// The processes of a local cluster's nodes; none where the cluster is not in processes of
+    /// ours.
+    pub fn process_ids(&self) -> Vec<u32> {
+        match &self.flavour {
+            Flavour::Local(cluster) => cluster.process_ids(),
+            _ => Vec::new(),
+        }
     }
 
     /// Starts a node that was killed or terminated, on the same data and port, and waits until

@@ -170,6 +170,9 @@ pub struct SampleOptions {
     pub start_ms: i64,
     /// Two events of one kind are this far apart at most, and half of it in the mean.
     pub step_ms_max: u32,
+    /// About how many bytes a laboratory result has: few have its main members only, many a long
+    /// comment. Without it, as many as it needs.
+    pub lab_bytes: Option<usize>,
 }
 
 impl Default for SampleOptions {
@@ -184,6 +187,7 @@ impl Default for SampleOptions {
             first_event_id: 1,
             start_ms: START_MS,
             step_ms_max: 2_000,
+            lab_bytes: None,
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! | module | what it is for |
 //! | --- | --- |
-//! | [`bench`] | the rate of the gate beside that of a bare exactly-once pipe |
+//! | [`bench`] | the gate beside a bare exactly-once pipe and Kafka Streams: rate, cost, latency |
 //! | [`broker`] | one way to a Kafka cluster: a given one, a container, or a local JVM; faults |
 //! | [`chaos`] | three brokers and three processes under load, and faults at random from a seed |
 //! | [`exposition`] | reads what `/metrics` says |
@@ -17,6 +17,7 @@
 //! | [`rules`] | the rights that a document tells, as rules |
 //! | [`scene`] | one route on topics of its own, its processes, and what must hold at the end |
 //! | [`signals`] | waiting for the end that a person asks for |
+//! | [`usage`] | CPU time and peak memory of a process |
 //! | [`wait`] | waiting for a condition, the only place that may poll with a pause |
 //!
 //! Nothing here derives an event key: the kit judges oncegate, so it must not believe it.
@@ -37,6 +38,7 @@ pub mod rules;
 pub mod scene;
 pub mod signals;
 pub mod topics;
+pub mod usage;
 pub mod wait;
 
 pub use error::{KitError, Result};

@@ -3,14 +3,25 @@
 
 use crate::bench::standing::Standing;
 use crate::error::Result;
-use crate::generator::{Kind, Sample, SampleOptions, Sent};
+use crate::generator::{Kind, Sample, SampleOptions, Sent, SentStream};
 use crate::produce::{Timestamps, produce};
 use crate::topics::{Admin, TopicSpec};
 
 const SEED: u64 = 1;
-const PARTITIONS: i32 = 4;
-const AGAIN_SHARE: f64 = 0.1;
+/// Partitions of every raw topic of the bench.
+pub const PARTITIONS: i32 = 4;
 const LOADED_AT_ONCE: usize = 50_000;
+
+/// What a raw topic is to hold.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Load {
+    /// How many records.
+    pub records: usize,
+    /// About the share of them that are later deliveries.
+    pub again_share: f64,
+    /// About how many bytes each has; without it, as many as a result needs.
+    pub bytes: Option<usize>,
+}
 
 /// A raw topic, and what is known of it.
 pub struct Loaded {
@@ -26,19 +37,26 @@ pub struct Loaded {
     pub distinct: Standing,
 }
 
-/// Creates the topic and produces lab results, one in ten of them a later delivery.
-pub fn load(bootstrap: &str, topic: &str, records: usize) -> Result<Loaded> {
-    let spec = TopicSpec::new(topic, PARTITIONS).config("retention.ms", -1);
-    Admin::new(bootstrap)?.create(&[spec])?;
+/// The laboratory results of a load, the same each time.
+pub fn sample(load: Load) -> Result<SentStream> {
     let sample = Sample::new(SampleOptions {
         seed: SEED,
-        records,
+        records: load.records,
         kinds: vec![Kind::Lab],
         partitions: PARTITIONS,
-        again_share: AGAIN_SHARE,
+        again_share: load.again_share,
         broken_share: 0.0,
+        lab_bytes: load.bytes,
         ..SampleOptions::default()
     })?;
+    Ok(sample.stream(Kind::Lab))
+}
+
+/// Creates the topic and produces the results.
+pub fn load(bootstrap: &str, topic: &str, load: Load) -> Result<Loaded> {
+    let spec = TopicSpec::new(topic, PARTITIONS).config("retention.ms", -1);
+    Admin::new(bootstrap)?.create(&[spec])?;
+    let mut stream = sample(load)?;
     let mut loaded = Loaded {
         topic: topic.to_owned(),
         partitions: PARTITIONS,
@@ -46,7 +64,6 @@ pub fn load(bootstrap: &str, topic: &str, records: usize) -> Result<Loaded> {
         all: Standing::new(PARTITIONS),
         distinct: Standing::new(PARTITIONS),
     };
-    let mut stream = sample.stream(Kind::Lab);
     loop {
         let some: Vec<Sent> = stream.by_ref().take(LOADED_AT_ONCE).collect();
         if some.is_empty() {

@@ -1,4 +1,4 @@
-//! Watches a process from outside: what its group has committed, and the CPU that it has used.
+//! Watches a process from outside: what its group has committed, and what it and the broker use.
 //! Knows nothing of what the process is.
 
 use std::time::{Duration, Instant};
@@ -6,8 +6,10 @@ use std::time::{Duration, Instant};
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::{ClientConfig, Offset, TopicPartitionList};
 
+use crate::broker::Broker;
 use crate::error::{Doing, KitError, Result};
 use crate::process::Process;
+use crate::usage::{cpu_seconds, peak_mib};
 use crate::wait::wait_closely;
 
 /// Between two questions: a small part of what a transaction takes.
@@ -23,9 +25,11 @@ pub struct Watched {
     topic: String,
     partitions: i32,
     records: i64,
+    brokers: Vec<u32>,
 }
 
-/// What was seen between the first committed transaction and the last.
+/// What was seen between the moment when each partition had a committed transaction and the last
+/// one.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
     /// Records committed in between.
@@ -34,6 +38,10 @@ pub struct Run {
     pub seconds: f64,
     /// CPU seconds of the process in between.
     pub cpu_seconds: f64,
+    /// CPU seconds of the brokers in between, where they are processes of ours.
+    pub broker_cpu_seconds: Option<f64>,
+    /// The most memory that the process ever had, in MiB.
+    pub peak_mib: f64,
 }
 
 impl Run {
@@ -46,12 +54,17 @@ impl Run {
     pub fn cpu_seconds_a_million(&self) -> f64 {
         self.cpu_seconds / self.records as f64 * 1e6
     }
+
+    /// CPU seconds of the brokers a million records.
+    pub fn broker_cpu_seconds_a_million(&self) -> Option<f64> {
+        self.broker_cpu_seconds.map(|seconds| seconds / self.records as f64 * 1e6)
+    }
 }
 
 impl Watched {
     /// A group that reads a topic of so many records, which begin at offset 0 and have no gaps.
     pub fn new(
-        bootstrap: &str,
+        broker: &Broker,
         group: &str,
         topic: &str,
         (partitions, records): (i32, u64),
@@ -59,26 +72,38 @@ impl Watched {
         // Under read_committed the answer would wait for pending commits; this one is what is
         // committed at the moment.
         let asker = ClientConfig::new()
-            .set("bootstrap.servers", bootstrap)
+            .set("bootstrap.servers", broker.bootstrap())
             .set("group.id", group)
             .set("isolation.level", "read_uncommitted")
             .set("enable.auto.commit", "false")
             .create()
-            .doing(|| format!("cannot make a consumer for {bootstrap}"))?;
-        Ok(Watched { asker, topic: topic.to_owned(), partitions, records: records as i64 })
+            .doing(|| format!("cannot make a consumer for {}", broker.bootstrap()))?;
+        Ok(Watched {
+            asker,
+            topic: topic.to_owned(),
+            partitions,
+            records: records as i64,
+            brokers: broker.process_ids(),
+        })
     }
 
     /// Watches a process until all is committed.
     pub fn run(&self, process: &mut Process) -> Result<Run> {
-        let first = self.wait(process, BEGIN_TIMEOUT, "the first transaction is committed", 1)?;
-        let last = self.wait(process, END_TIMEOUT, "every record is committed", self.records)?;
+        let everywhere = |committed: &[i64]| committed.iter().all(|offset| *offset > 0);
+        let all = |committed: &[i64]| committed.iter().sum::<i64>() >= self.records;
+        let first =
+            self.wait(process, BEGIN_TIMEOUT, "each partition has a transaction", everywhere)?;
+        let last = self.wait(process, END_TIMEOUT, "every record is committed", all)?;
         if first.committed >= self.records {
             return Err(KitError::new("there are too few records to measure a rate with"));
         }
+        let brokers = last.brokers_cpu_seconds - first.brokers_cpu_seconds;
         Ok(Run {
             records: last.committed - first.committed,
             seconds: last.at.duration_since(first.at).as_secs_f64(),
             cpu_seconds: last.cpu_seconds - first.cpu_seconds,
+            broker_cpu_seconds: (!self.brokers.is_empty()).then_some(brokers),
+            peak_mib: peak_mib(process.id())?,
         })
     }
 
@@ -87,7 +112,7 @@ impl Watched {
         process: &mut Process,
         timeout: Duration,
         what: &str,
-        at_least: i64,
+        enough: impl Fn(&[i64]) -> bool,
     ) -> Result<Moment> {
         wait_closely(timeout, LOOK_EVERY, what, || {
             if !process.is_running() {
@@ -98,14 +123,21 @@ impl Watched {
             }
             let committed = self.committed().map_err(|error| error.to_string())?;
             let at = Instant::now();
-            if committed < at_least {
-                return Err(format!("{committed} of {} records are committed", self.records));
+            if !enough(&committed) {
+                return Err(format!("{committed:?} of {} records are committed", self.records));
             }
-            Ok(cpu_seconds(process.id()).map(|cpu_seconds| Moment { at, committed, cpu_seconds }))
+            Ok(self.moment(at, committed.iter().sum(), process.id()))
         })?
     }
 
-    fn committed(&self) -> Result<i64> {
+    fn moment(&self, at: Instant, committed: i64, process: u32) -> Result<Moment> {
+        let brokers: Result<Vec<f64>> = self.brokers.iter().map(|id| cpu_seconds(*id)).collect();
+        let brokers_cpu_seconds = brokers?.iter().sum();
+        Ok(Moment { at, committed, cpu_seconds: cpu_seconds(process)?, brokers_cpu_seconds })
+    }
+
+    /// By partition.
+    fn committed(&self) -> Result<Vec<i64>> {
         let what = || format!("cannot ask for the committed offsets of {}", self.topic);
         let mut asked = TopicPartitionList::new();
         asked.add_partition_range(&self.topic, 0, self.partitions - 1);
@@ -114,7 +146,7 @@ impl Watched {
             Offset::Offset(offset) => offset,
             _ => 0,
         };
-        Ok(answer.elements().iter().map(|element| offset(element.offset())).sum())
+        Ok(answer.elements().iter().map(|element| offset(element.offset())).collect())
     }
 }
 
@@ -122,38 +154,5 @@ struct Moment {
     at: Instant,
     committed: i64,
     cpu_seconds: f64,
-}
-
-/// User and system time of a process, its threads together.
-fn cpu_seconds(process: u32) -> Result<f64> {
-    let path = format!("/proc/{process}/stat");
-    let text = std::fs::read_to_string(&path).doing(|| format!("cannot read {path}"))?;
-    // The name in parentheses may hold anything; user and system time are the 14th and 15th
-    // field, the 12th and 13th behind the name.
-    let behind_name = text.rsplit(')').next().unwrap_or_default();
-    let ticks: Vec<u64> =
-        behind_name.split_whitespace().skip(11).take(2).filter_map(|t| t.parse().ok()).collect();
-    // SAFETY: sysconf has no memory effects.
-    let ticks_a_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
-    match ticks[..] {
-        [user, system] if ticks_a_second > 0 => Ok((user + system) as f64 / ticks_a_second as f64),
-        _ => Err(KitError::new(format!("{path} tells no CPU time"))),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cpu_time_of_this_process_goes_on() {
-        let before = cpu_seconds(std::process::id()).unwrap();
-        let began = Instant::now();
-        let mut sum = 0u64;
-        while began.elapsed() < Duration::from_millis(200) {
-            sum = std::hint::black_box(sum.wrapping_add(1));
-        }
-        let used = cpu_seconds(std::process::id()).unwrap() - before;
-        assert!(used > 0.0 && used < 60.0, "{used}");
-    }
+    brokers_cpu_seconds: f64,
 }

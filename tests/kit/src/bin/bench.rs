@@ -4,13 +4,14 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Instant;
 
 use clap::{Parser, Subcommand};
-use oncegate_testkit::bench::report::{Round, round_line, summary};
-use oncegate_testkit::bench::{Contender, bare, load, round};
+use oncegate_testkit::Result;
+use oncegate_testkit::bench::load::Load;
+use oncegate_testkit::bench::report::{costs, summaries, table, verdict};
+use oncegate_testkit::bench::round::{Arena, BATCH_WAIT_MS, Plan};
+use oncegate_testkit::bench::{Contender, bare, series};
 use oncegate_testkit::broker::{Broker, BrokerOptions};
-use oncegate_testkit::{KitError, Result};
 
 /// Measures oncegate beside a bare exactly-once pipe on the same topic and broker.
 #[derive(Parser)]
@@ -25,6 +26,9 @@ struct Arguments {
     /// Records in a transaction, of both
     #[arg(long, default_value_t = 20_000)]
     batch: usize,
+    /// Workers of both
+    #[arg(long, default_value_t = 1)]
+    workers: usize,
     #[command(subcommand)]
     part: Option<Part>,
 }
@@ -55,38 +59,21 @@ fn main() -> ExitCode {
 }
 
 fn bench(arguments: &Arguments) -> Result<()> {
-    if arguments.rounds == 0 || arguments.batch == 0 || arguments.records / 4 < arguments.batch {
-        return Err(KitError::new(
-            "it takes at least one round, and records for at least four transactions",
-        ));
-    }
     let broker = Broker::start(BrokerOptions::default())?;
     println!("broker: {} ({})", broker.bootstrap(), broker.describe());
+    let plan = Plan {
+        batch_records: arguments.batch,
+        batch_wait_ms: BATCH_WAIT_MS,
+        workers: arguments.workers,
+        commit_ms: 0,
+    };
+    let arena = Arena { broker: &broker, plan, streams: None };
+    let load = Load { records: arguments.records, again_share: 0.1, bytes: None };
     let nanos = std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.subsec_nanos());
     let name = format!("bench-{}-{nanos}", std::process::id());
-    let began = Instant::now();
-    let loaded = load::load(broker.bootstrap(), &format!("{name}.raw"), arguments.records)?;
-    println!(
-        "loaded: {} lab results of {} bytes on average, {} distinct, in {:.1} s",
-        loaded.all.records(),
-        loaded.bytes / loaded.all.records(),
-        loaded.distinct.records(),
-        began.elapsed().as_secs_f64()
-    );
-    let mut rounds = Vec::new();
-    for number in 1..=arguments.rounds {
-        let mut contenders = [Contender::Bare, Contender::Oncegate];
-        if number % 2 == 0 {
-            contenders.reverse();
-        }
-        for contender in contenders {
-            let name = format!("{name}.{}{number}", contender.name());
-            let run = round::run(&broker, &loaded, contender, (&name, arguments.batch))?;
-            let round = Round { number, contender, run };
-            println!("{}", round_line(&round));
-            rounds.push(round);
-        }
-    }
-    println!("{}", summary(&rounds));
+    let contenders = [Contender::Bare, Contender::Oncegate];
+    let rounds = series::run(&arena, load, (&contenders, arguments.rounds), &name)?;
+    let summaries = summaries(&rounds);
+    println!("{}{}\nbench: {}", table(&summaries), costs(&summaries), verdict(&summaries));
     Ok(())
 }

@@ -6,13 +6,14 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
+use oncegate_testkit::Result;
 use oncegate_testkit::broker::{Broker, BrokerOptions};
 use oncegate_testkit::error::Doing;
 use oncegate_testkit::generator::{Kind, Sample, SampleOptions};
 use oncegate_testkit::produce::{Timestamps, produce};
 use oncegate_testkit::reader::for_each_record;
 use oncegate_testkit::scene::{Scene, SceneOptions};
-use oncegate_testkit::{KitError, Result};
+use oncegate_testkit::usage::peak_mib;
 use rdkafka::message::{Headers, Message};
 
 /// Measures what an event costs.
@@ -73,7 +74,7 @@ fn measure(arguments: &Arguments) -> Result<String> {
     let store = size_of(&scene.state_dir("one").join("stores"))?;
     let per = |bytes: u64, count: u64| bytes as f64 / count.max(1) as f64;
     Ok(format!(
-        "records={} keys={} store_bytes_per_key={:.1} journal_bytes_per_record={:.1} clean_headers_per_record={:.0} raw_bytes_per_record={:.0} resident_mib={resident_mib}",
+        "records={} keys={} store_bytes_per_key={:.1} journal_bytes_per_record={:.1} clean_headers_per_record={:.0} raw_bytes_per_record={:.0} resident_mib={resident_mib:.0}",
         raw.records,
         clean.records,
         per(store, clean.records),
@@ -105,12 +106,4 @@ fn size_of(folder: &Path) -> Result<u64> {
         bytes += if about.is_dir() { size_of(&entry.path())? } else { about.len() };
     }
     Ok(bytes)
-}
-
-fn peak_mib(id: u32) -> Result<u64> {
-    let file = format!("/proc/{id}/status");
-    let status = std::fs::read_to_string(&file).doing(|| format!("cannot read {file}"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kib = line.and_then(|line| line.trim().split(' ').next()?.parse::<u64>().ok());
-    kib.map(|kib| kib / 1024).ok_or_else(|| KitError::new(format!("{file} has no VmHWM")))
 }

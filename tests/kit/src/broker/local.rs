@@ -99,6 +99,11 @@ impl LocalCluster {
         })
     }
 
+    /// The processes of the nodes that run.
+    pub(super) fn process_ids(&self) -> Vec<u32> {
+        self.nodes.iter().filter_map(Node::process_id).collect()
+    }
+
     /// The node with this id.
     pub(super) fn node(&self, id: usize) -> Result<&Node> {
         self.nodes.iter().find(|node| node.id() == id).ok_or_else(|| {

@@ -114,6 +114,11 @@ impl Node {
         self.plan.folder.join("data")
     }
 
+    /// The id of its process, while there is one.
+    pub fn process_id(&self) -> Option<u32> {
+        self.lock().child.as_ref().map(Child::id)
+    }
+
     /// Whether it runs and is not frozen.
     pub fn is_up(&self) -> bool {
         self.lock().state == State::Running

@@ -23,6 +23,15 @@ pub fn maven() -> Result<PathBuf> {
     find_or_install("mvn", "maven", "maven")
 }
 
+/// The `javac` that Java sources are compiled with; a runtime alone has none.
+pub fn java_compiler() -> Result<PathBuf> {
+    let in_home = std::env::var_os("JAVA_HOME").map(|home| PathBuf::from(home).join("bin/javac"));
+    match in_home.filter(|compiler| compiler.is_file()) {
+        Some(compiler) => Ok(compiler),
+        None => find_or_install("javac", "openjdk-17-jdk-headless", "default-jdk-headless"),
+    }
+}
+
 /// A program of this name in `PATH`.
 pub fn in_path(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;

@@ -64,6 +64,7 @@ impl Event {
     }
 }
 
+#[derive(Clone)]
 struct Pending {
     event_id: u64,
     source: u64,
@@ -115,7 +116,9 @@ impl SentStream {
         let at_us = at_us - at_us % step_us;
         let occasion = Occasion { seed: self.options.seed, event_id, source, at_us };
         let event = match self.kind {
-            Kind::Lab => Event::Lab(LabResult::new(occasion, &mut self.rng)),
+            Kind::Lab => {
+                Event::Lab(LabResult::new(occasion, self.options.lab_bytes, &mut self.rng))
+            }
             Kind::Epcis => Event::Epcis(EpcisEvent::new(occasion, &mut self.rng)),
             Kind::Inventory => Event::Inventory(InventoryBatch::new(occasion, &mut self.rng)),
         };
@@ -128,7 +131,10 @@ impl SentStream {
         // the odds of it, now and then twice.
         let odds = self.options.again_share / (1.0 - self.options.again_share);
         let pending = Pending { event_id, source, event };
-        if self.rng.random_bool(odds.min(1.0)) {
+        for _ in 1..=odds.floor() as usize {
+            self.schedule(pending.clone());
+        }
+        if self.rng.random_bool(odds.fract()) {
             self.schedule(pending);
         }
         sent

@@ -283,3 +283,37 @@ fn event_times_rise_with_small_disorder() {
         assert!(highest > START_MS + 1_000_000);
     }
 }
+
+#[test]
+fn laboratory_results_come_near_to_the_size_that_is_asked_for() {
+    for bytes in [200, 500, 6_000] {
+        let options = SampleOptions {
+            seed: SEED,
+            records: 2_000,
+            kinds: vec![Kind::Lab],
+            broken_share: 0.0,
+            lab_bytes: Some(bytes),
+            ..Default::default()
+        };
+        let sent = Sample::new(options).unwrap().sent(Kind::Lab);
+        let all: usize = sent.iter().map(|one| one.payload.as_ref().unwrap().len()).sum();
+        let mean = all / sent.len();
+        assert!(mean.abs_diff(bytes) < bytes / 10, "seed {SEED}: {mean} bytes, not {bytes}");
+    }
+}
+
+#[test]
+fn nine_in_ten_records_can_be_later_deliveries() {
+    let options = SampleOptions {
+        seed: SEED,
+        records: 60_000,
+        kinds: vec![Kind::Lab],
+        again_share: 0.9,
+        broken_share: 0.0,
+        ..Default::default()
+    };
+    let sent = Sample::new(options).unwrap().sent(Kind::Lab);
+    let again = sent.iter().filter(|one| one.first_of().is_none()).count();
+    let share = again as f64 / sent.len() as f64;
+    assert!((0.87..0.93).contains(&share), "seed {SEED}: {share}");
+}
