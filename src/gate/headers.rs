@@ -4,6 +4,7 @@
 
 use super::collected::Collected;
 use super::output::{OWN_PREFIX, OutputRecord, RAW_PREFIX};
+use super::place::Place;
 use super::record::Header;
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -11,8 +12,17 @@ use std::fmt::Write;
 /// Lower-case hexadecimal digits.
 pub struct Hex<'a>(pub &'a [u8]);
 
-impl std::fmt::Display for Hex<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl Hex<'_> {
+    /// Appends them.
+    fn push(&self, text: &mut String) {
+        // Writing to a `String` does not fail.
+        let _ = self.write(|digits| {
+            text.push_str(digits);
+            Ok(())
+        });
+    }
+
+    fn write(&self, mut write: impl FnMut(&str) -> std::fmt::Result) -> std::fmt::Result {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         let mut text = [0u8; 64];
         for chunk in self.0.chunks(32) {
@@ -21,9 +31,15 @@ impl std::fmt::Display for Hex<'_> {
                 text[2 * nth + 1] = DIGITS[usize::from(byte & 15)];
             }
             // Hexadecimal digits are ASCII.
-            f.write_str(std::str::from_utf8(&text[..2 * chunk.len()]).unwrap_or_default())?;
+            write(std::str::from_utf8(&text[..2 * chunk.len()]).unwrap_or_default())?;
         }
         Ok(())
+    }
+}
+
+impl std::fmt::Display for Hex<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.write(|digits| f.write_str(digits))
     }
 }
 
@@ -45,6 +61,30 @@ impl<'a> OwnHeaders<'a> {
     pub fn add(&mut self, name: &'static str, value: std::fmt::Arguments<'_>) {
         // Writing to a `String` does not fail.
         let _ = self.text.write_fmt(value);
+        self.end(name);
+    }
+
+    /// A text as it is. Each clean record has what this and the next two add, and formatting
+    /// costs more than copying.
+    pub fn add_text(&mut self, name: &'static str, text: &str) {
+        self.text.push_str(text);
+        self.end(name);
+    }
+
+    /// A hash, and what stands before it.
+    pub fn add_hash(&mut self, name: &'static str, prefix: &str, hash: &[u8]) {
+        self.text.push_str(prefix);
+        Hex(hash).push(self.text);
+        self.end(name);
+    }
+
+    /// Where a delivery stands.
+    pub fn add_place(&mut self, name: &'static str, place: &Place, topic_partition: &str) {
+        place.push(topic_partition, self.text);
+        self.end(name);
+    }
+
+    fn end(&mut self, name: &'static str) {
         self.ends[self.len] = (name, self.text.len());
         self.len += 1;
     }

@@ -130,20 +130,59 @@ fn sorted(
     keys: impl Iterator<Item = Option<SightingKey>>,
     events: usize,
 ) -> (Vec<SightingKey>, Slots) {
-    let mut order: Vec<(SightingKey, u32)> = Vec::with_capacity(events);
-    for (nth, key) in keys.enumerate() {
-        if let Some(key) = key {
-            order.push((key, nth as u32));
-        }
-    }
-    order.sort_unstable();
+    let mut given: Vec<(SightingKey, u32)> = Vec::with_capacity(events);
+    given.extend((0..).zip(keys).filter_map(|(nth, key)| Some((key?, nth))));
+    // Numbers are compared quicker than keys, and hardly two keys have one number.
+    let mut order: Vec<(u128, u32)> =
+        (0..).zip(&given).map(|(at, (key, _))| (number(key), at)).collect();
+    let key_at = |at: u32| &given[at as usize].0;
+    order.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| key_at(a.1).cmp(key_at(b.1))));
     let mut slots = vec![NO_KEY; events];
     let mut keys: Vec<SightingKey> = Vec::with_capacity(order.len());
-    for (key, nth) in order {
+    for (_, at) in order {
+        let (key, nth) = given[at as usize];
         if keys.last() != Some(&key) {
             keys.push(key);
         }
         slots[nth as usize] = keys.len() as u32 - 1;
     }
     (keys, Slots(slots))
+}
+
+/// The first 16 bytes of a key as they sort: its event time, and the first quarter of its hash.
+fn number(key: &SightingKey) -> u128 {
+    let micros = key.event_micros.cast_unsigned() ^ (1 << 63);
+    let [first, ..] = key.key.as_bytes().as_chunks::<8>().0 else { return 0 };
+    u128::from(micros) << 64 | u128::from(u64::from_be_bytes(*first))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::identity::EventKey;
+    use proptest::prelude::*;
+
+    fn keys() -> impl Strategy<Value = Option<SightingKey>> {
+        let micros = prop_oneof![-1..2_i64, Just(i64::MIN), Just(i64::MAX)];
+        // Few values, so that numbers and keys are equal often.
+        let bytes = (0..2_u8, 0..2_u8, 0..3_u8);
+        proptest::option::weighted(0.9, (micros, bytes)).prop_map(|key| {
+            let (event_micros, (first, eighth, last)) = key?;
+            let mut bytes = [0; 32];
+            (bytes[0], bytes[7], bytes[31]) = (first, eighth, last);
+            Some(SightingKey { event_micros, key: EventKey::new(bytes) })
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn keys_ascend_and_each_event_finds_its_own(
+            given in proptest::collection::vec(keys(), 0..60),
+        ) {
+            let (sorted_keys, slots) = sorted(given.iter().copied(), given.len());
+            prop_assert!(sorted_keys.is_sorted_by(|a, b| a < b));
+            let found = (0..given.len()).map(|nth| slots.get(nth).map(|slot| sorted_keys[slot]));
+            prop_assert!(found.eq(given.iter().copied()));
+        }
+    }
 }

@@ -16,7 +16,7 @@ use std::fmt::Write;
 pub use super::headers::{Hex, raw_name};
 
 /// Which of the route's topics a record is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Target {
     /// Unique events.
     Clean,
@@ -63,6 +63,8 @@ pub struct Renderer {
     quarantine_bytes_max: usize,
     /// Offset of a record whose quarantine copy is cut.
     cut: Option<i64>,
+    /// `topic/partition/` of the records at hand.
+    topic_partition: String,
     text: String,
     value: Vec<u8>,
 }
@@ -87,6 +89,7 @@ impl Renderer {
             keep_timestamp,
             quarantine_bytes_max,
             cut: None,
+            topic_partition: String::new(),
             text: String::new(),
             value: Vec::new(),
         }
@@ -100,6 +103,7 @@ impl Renderer {
         sink: &mut dyn FnMut(&OutputRecord<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         self.cut = part.cut;
+        self.begin(collected);
         let mut outcomes = part.outcomes.iter();
         for record in part.records.clone() {
             let events = collected.events_of(record);
@@ -110,6 +114,12 @@ impl Renderer {
             }
         }
         Ok(())
+    }
+
+    fn begin(&mut self, collected: &Collected) {
+        self.topic_partition.clear();
+        // Writing to a `String` does not fail.
+        let _ = write!(self.topic_partition, "{}/{}/", self.raw_topic, collected.partition());
     }
 
     fn event<E>(
@@ -163,6 +173,7 @@ impl Renderer {
         };
         let outcome = Outcome { verdict: Verdict::Admitted, sighting: Some(sighting) };
         let at = At { record, item: collected.is_itemized(record).then_some(item) };
+        self.begin(collected);
         self.clean(collected, &at, event, Letting::Admitted(entry_number), sink)?;
         self.audit(collected, &at, (event, &outcome), Some(entry_number), sink)
     }
@@ -180,17 +191,11 @@ impl Renderer {
         };
         self.text.clear();
         let mut own = OwnHeaders::new(&mut self.text);
-        own.add(
-            "oncegate-key",
-            format_args!("{}{}", collected.prefix(prefix), Hex(key.as_bytes())),
-        );
-        own.add("oncegate-digest", format_args!("{}", Hex(digest.as_bytes())));
-        own.add(
-            "oncegate-source",
-            format_args!("{}", at.place(collected).source(&self.raw_topic, collected.partition())),
-        );
-        own.add("oncegate-recipe", format_args!("{}", self.recipe));
-        own.add("oncegate-route", format_args!("{}", self.route));
+        own.add_hash("oncegate-key", collected.prefix(prefix), key.as_bytes());
+        own.add_hash("oncegate-digest", "", digest.as_bytes());
+        own.add_place("oncegate-source", &at.place(collected), &self.topic_partition);
+        own.add_text("oncegate-recipe", &self.recipe);
+        own.add_text("oncegate-route", &self.route);
         if let Some(number) = occurrence.filter(|number| *number > 1) {
             own.add("oncegate-occurrence", format_args!("{number}"));
         }
@@ -198,8 +203,7 @@ impl Renderer {
             Letting::First => {}
             Letting::Correction(first) => {
                 let first = at.other(first.first_offset, first.first_item);
-                let source = first.source(&self.raw_topic, collected.partition());
-                own.add("oncegate-corrects", format_args!("{source}"));
+                own.add_place("oncegate-corrects", &first, &self.topic_partition);
             }
             Letting::Admitted(entry) => own.add("oncegate-admitted", format_args!("{entry}")),
         }
@@ -234,29 +238,22 @@ impl Renderer {
     ) -> Result<(), E> {
         self.text.clear();
         let mut own = OwnHeaders::new(&mut self.text);
-        own.add("oncegate-reason", format_args!("{}", why.reason.as_str()));
+        own.add_text("oncegate-reason", why.reason.as_str());
         if let Some(first) = why.first {
             let first = at.other(first.first_offset, first.first_item);
-            let source = first.source(&self.raw_topic, collected.partition());
-            own.add("oncegate-first", format_args!("{source}"));
+            own.add_place("oncegate-first", &first, &self.topic_partition);
         }
         match event {
-            Keyed::Rejected { detail, .. } => own.add("oncegate-detail", format_args!("{detail}")),
+            Keyed::Rejected { detail, .. } => own.add_text("oncegate-detail", detail),
             Keyed::Event { key, digest, prefix, occurrence, .. } => {
                 if let Some(number) = occurrence.filter(|number| *number > 1) {
                     own.add("oncegate-occurrence", format_args!("{number}"));
                 }
-                own.add(
-                    "oncegate-key",
-                    format_args!("{}{}", collected.prefix(prefix), Hex(key.as_bytes())),
-                );
-                own.add("oncegate-digest", format_args!("{}", Hex(digest.as_bytes())));
+                own.add_hash("oncegate-key", collected.prefix(prefix), key.as_bytes());
+                own.add_hash("oncegate-digest", "", digest.as_bytes());
             }
         }
-        own.add(
-            "oncegate-source",
-            format_args!("{}", at.place(collected).source(&self.raw_topic, collected.partition())),
-        );
+        own.add_place("oncegate-source", &at.place(collected), &self.topic_partition);
         if let Some(ms) = collected.timestamp(at.record).ms() {
             let kind = match collected.timestamp(at.record) {
                 RecordTimestamp::LogAppendTimeMs(_) => "LogAppendTime",
@@ -264,13 +261,13 @@ impl Renderer {
             };
             own.add("oncegate-timestamp", format_args!("{kind} {ms}"));
         }
-        own.add("oncegate-recipe", format_args!("{}", self.recipe));
-        own.add("oncegate-route", format_args!("{}", self.route));
+        own.add_text("oncegate-recipe", &self.recipe);
+        own.add_text("oncegate-route", &self.route);
         let whole = self.cut != Some(collected.offset(at.record))
             && copy_bytes(collected, at.record, own.each()) <= self.quarantine_bytes_max;
         if !whole {
             let hash = collected.record_hash(at.record);
-            own.add("oncegate-record-hash", format_args!("{}", Hex(&hash)));
+            own.add_hash("oncegate-record-hash", "", &hash);
         }
         let own = own.finish();
         let mut record = OutputRecord {

@@ -2,7 +2,7 @@
 //! Must not be in here: anything of its content.
 
 use super::collected::Collected;
-use std::fmt::Display;
+use std::fmt::Write;
 
 /// Which event of which collected record; an item where the record is a list of events.
 pub(super) struct At {
@@ -28,14 +28,14 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// `topic/partition/offset`, and `/item` where the record is a list of events.
-    pub fn source(&self, topic: &str, partition: i32) -> impl Display {
-        std::fmt::from_fn(move |f| {
-            write!(f, "{topic}/{partition}/{}", self.offset)?;
-            match self.item {
-                Some(item) => write!(f, "/{item}"),
-                None => Ok(()),
-            }
-        })
+    /// Appends `topic/partition/offset`, and `/item` where the record is a list of events;
+    /// `topic_partition` is that with a slash behind each.
+    pub fn push(&self, topic_partition: &str, text: &mut String) {
+        text.push_str(topic_partition);
+        // Writing to a `String` does not fail.
+        let _ = write!(text, "{}", self.offset);
+        if let Some(item) = self.item {
+            let _ = write!(text, "/{item}");
+        }
     }
 }

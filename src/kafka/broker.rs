@@ -132,7 +132,7 @@ pub enum DeliveryCause {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Delivered {
     /// By topic and partition: the lowest and the highest offset.
-    pub ranges: std::collections::HashMap<(Target, i32), (i64, i64)>,
+    pub ranges: std::collections::BTreeMap<(Target, i32), (i64, i64)>,
 }
 
 /// A drain that did not end well.

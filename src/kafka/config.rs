@@ -26,8 +26,14 @@ const CLIENT_LIMIT_BYTES: std::ops::RangeInclusive<u64> = 1_000_000..=1_000_000_
 const PRODUCE_BATCH_BYTES_MAX: u64 = 1_000_000;
 /// librdkafka's upper bound of both queue limits in kB.
 const QUEUE_KBYTES_MAX: u64 = 2_097_151;
-/// Least memory for queued records: one fetch of a few partitions.
+/// Least memory for records that wait to be delivered.
 const QUEUE_KBYTES_MIN: u64 = 64 * 1024;
+/// Least memory for records that were fetched ahead: one fetch of a few partitions.
+const AHEAD_KBYTES_MIN: u64 = 16 * 1024;
+/// Records of each partition that the client tries to have fetched ahead.
+const AHEAD_RECORDS_MIN: usize = 1_000;
+/// librdkafka's own default.
+const AHEAD_RECORDS_MAX: usize = 100_000;
 /// Memory for records that an evidence command has not looked at yet.
 const LOG_QUEUE_KBYTES: u64 = 32 * 1024;
 /// A conflict is told twice, and the journal's parts come on top.
@@ -97,9 +103,16 @@ pub fn consumer_config(
     member_id: &str,
 ) -> ClientConfig {
     let mut config = reader(properties, &route.group_id, Isolation::ReadCommitted);
-    let queued_kbytes =
-        (route.batch.bytes as u64 * 2 / 1024).clamp(QUEUE_KBYTES_MIN, QUEUE_KBYTES_MAX).to_string();
-    set_unless_given(&mut config, properties, "queued.max.messages.kbytes", &queued_kbytes);
+    // One batch ahead. The client's own measure, 100,000 records of each partition, is more than
+    // comes in a transaction's time, and small records take several times their bytes.
+    let ahead_kbytes = (route.batch.bytes as u64 / 1024).clamp(AHEAD_KBYTES_MIN, QUEUE_KBYTES_MAX);
+    let ahead_records = route.batch.records.clamp(AHEAD_RECORDS_MIN, AHEAD_RECORDS_MAX);
+    for (name, value) in [
+        ("queued.max.messages.kbytes", ahead_kbytes.to_string()),
+        ("queued.min.messages", ahead_records.to_string()),
+    ] {
+        set_unless_given(&mut config, properties, name, &value);
+    }
     set_unless_given(&mut config, properties, "client.id", member_id);
     // They tell where logs end, and of partitions that another's open transaction holds up.
     set_unless_given(&mut config, properties, "statistics.interval.ms", STATISTICS_MS);
@@ -347,6 +360,8 @@ mod tests {
         let consumer = consumer_config(&tuned, &sample_route(), "m");
         assert_eq!(consumer.get("fetch.wait.max.ms"), Some("7"));
         assert_eq!(consumer.get("heartbeat.interval.ms"), Some("3000"));
+        assert_eq!(consumer.get("queued.max.messages.kbytes"), Some("32768"));
+        assert_eq!(consumer.get("queued.min.messages"), Some("20000"));
         assert_eq!(consumer.get("compression.type"), None);
         assert_eq!(member_id("g", "lab", "i", 2), "g-lab-i-2");
     }

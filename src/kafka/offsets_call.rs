@@ -4,8 +4,9 @@
 //! Must not be in here: which offsets, or whether the group allows it.
 
 use super::broker::{TxnError, TxnErrorClass};
+use super::deliveries::Deliveries;
 use super::member::GroupMetadata;
-use super::producer::{Deliveries, NativeError, millis};
+use super::producer::{NativeError, millis};
 use rdkafka::TopicPartitionList;
 use rdkafka::bindings as rd;
 use rdkafka::producer::{Producer, ThreadedProducer};

@@ -2,8 +2,12 @@
 //!
 //! | row | key | value |
 //! | --- | --- | --- |
-//! | sighting | event time (8), event key (32) | digest (16), first offset (8), first item (4), load count (4) |
+//! | sighting | event time (8), event key (32) | form (1), first offset (0 to 8), first item (4) and load count (4) unless they are 0 and 1, digest (16) |
 //! | position | 41 bytes `FF` | format (4), then the position as protobuf |
+//!
+//! The form holds how many bytes the offset has in its low half, and in its high half 1 where item
+//! and count follow. What most rows have in common stands in front, behind the key's end, which
+//! RocksDB makes equal as well: so it is compressed as one piece.
 //!
 //! All numbers are big endian. The event time has its sign bit flipped, so that the order of the
 //! bytes is the order of [`SightingKey`]. The position sorts behind every sighting: each file that
@@ -19,14 +23,18 @@ use std::path::Path;
 
 /// Bytes of a sighting's key.
 pub(super) const KEY_BYTES: usize = 40;
-/// Bytes of a sighting.
-pub(super) const SIGHTING_BYTES: usize = 32;
+/// The most bytes that a sighting has.
+pub(super) const SIGHTING_BYTES_MAX: usize = 1 + OFFSET_BYTES + COUNTED_BYTES + DIGEST_BYTES;
 
 const TIME_BYTES: usize = size_of::<EventMicros>();
 const DIGEST_BYTES: usize = size_of::<ContentDigest>();
+const OFFSET_BYTES: usize = size_of::<i64>();
+/// Of item and count.
+const COUNTED_BYTES: usize = 8;
+/// In the form: item and count follow.
+const COUNTED: u8 = 0x10;
 
 const _: () = assert!(KEY_BYTES == TIME_BYTES + size_of::<EventKey>());
-const _: () = assert!(SIGHTING_BYTES == DIGEST_BYTES + 8 + 4 + 4);
 const _: () = assert!(POSITION_KEY.len() > KEY_BYTES);
 
 /// Key of the position's row.
@@ -52,26 +60,62 @@ pub(super) fn is_below(row: &[u8], horizon: EventMicros) -> bool {
 }
 
 /// The value of a sighting's row.
-pub(super) fn sighting_row(sighting: &Sighting) -> [u8; SIGHTING_BYTES] {
-    let mut row = [0; SIGHTING_BYTES];
-    row[..16].copy_from_slice(sighting.digest.as_bytes());
-    row[16..24].copy_from_slice(&sighting.first_offset.to_be_bytes());
-    row[24..28].copy_from_slice(&sighting.first_item.to_be_bytes());
-    row[28..].copy_from_slice(&sighting.load_count.to_be_bytes());
-    row
+pub(super) struct SightingRow {
+    bytes: [u8; SIGHTING_BYTES_MAX],
+    len: usize,
 }
 
-/// Reads the value of a sighting's row; `None` where it has not the width of one.
+impl AsRef<[u8]> for SightingRow {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
+
+impl SightingRow {
+    /// Writes one.
+    pub fn of(sighting: &Sighting) -> SightingRow {
+        let mut row = SightingRow { bytes: [0; SIGHTING_BYTES_MAX], len: 1 };
+        let offset = sighting.first_offset.to_be_bytes();
+        let zeros = sighting.first_offset.leading_zeros() as usize / 8;
+        row.push(&offset[zeros..]);
+        row.bytes[0] = (OFFSET_BYTES - zeros) as u8;
+        if (sighting.first_item, sighting.load_count) != (0, 1) {
+            row.bytes[0] |= COUNTED;
+            row.push(&sighting.first_item.to_be_bytes());
+            row.push(&sighting.load_count.to_be_bytes());
+        }
+        row.push(sighting.digest.as_bytes());
+        row
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        self.bytes[self.len..][..bytes.len()].copy_from_slice(bytes);
+        self.len += bytes.len();
+    }
+}
+
+/// Reads the value of a sighting's row; `None` where it is none.
 pub(super) fn sighting_of(row: &[u8]) -> Option<Sighting> {
-    let (digest, rest) = row.split_first_chunk::<DIGEST_BYTES>()?;
-    let (first_offset, rest) = rest.split_first_chunk::<8>()?;
-    let (first_item, rest) = rest.split_first_chunk::<4>()?;
-    let load_count: &[u8; 4] = rest.try_into().ok()?;
+    let (form, rest) = row.split_first()?;
+    let offset_bytes = usize::from(form & !COUNTED);
+    let (offset, rest) = rest.split_at_checked(offset_bytes)?;
+    let mut first_offset = [0; OFFSET_BYTES];
+    first_offset[OFFSET_BYTES.checked_sub(offset_bytes)?..].copy_from_slice(offset);
+    let (counted, digest) = match form & COUNTED {
+        0 => (None, rest),
+        _ => {
+            let (item, rest) = rest.split_first_chunk::<4>()?;
+            let (count, rest) = rest.split_first_chunk::<4>()?;
+            (Some((u32::from_be_bytes(*item), u32::from_be_bytes(*count))), rest)
+        }
+    };
+    let digest: &[u8; DIGEST_BYTES] = digest.try_into().ok()?;
+    let (first_item, load_count) = counted.unwrap_or((0, 1));
     Some(Sighting {
         digest: ContentDigest::new(*digest),
-        first_offset: i64::from_be_bytes(*first_offset),
-        first_item: u32::from_be_bytes(*first_item),
-        load_count: u32::from_be_bytes(*load_count),
+        first_offset: i64::from_be_bytes(first_offset),
+        first_item,
+        load_count,
     })
 }
 
@@ -126,24 +170,33 @@ mod tests {
         #[test]
         fn sightings_come_back(
             digest: [u8; 16],
-            first_offset: i64,
-            first_item: u32,
-            load_count: u32,
+            first_offset in prop_oneof![any::<i64>(), 0..1_000_000_i64, Just(0), Just(i64::MAX)],
+            (first_item, load_count) in prop_oneof![any::<(u32, u32)>(), Just((0, 1)), Just((0, 2))],
         ) {
             let digest = ContentDigest::new(digest);
             let sighting = Sighting { digest, first_offset, first_item, load_count };
-            let row = sighting_row(&sighting);
-            prop_assert_eq!(sighting_of(&row), Some(sighting));
-            prop_assert_eq!(sighting_of(&row[1..]), None);
-            prop_assert_eq!(sighting_of(&[&row[..], &[0]].concat()), None);
+            let row = SightingRow::of(&sighting);
+            let row = row.as_ref();
+            prop_assert_eq!(sighting_of(row), Some(sighting));
+            prop_assert_eq!(sighting_of(&row[..row.len() - 1]), None);
+            prop_assert_eq!(sighting_of(&[row, &[0]].concat()), None);
+            prop_assert_eq!(row.len() < SIGHTING_BYTES_MAX - 4, (first_item, load_count) == (0, 1));
         }
+    }
+
+    #[test]
+    fn a_form_that_none_writes_is_none() {
+        for form in [9, 0x0f, 0x20, 0xff] {
+            assert_eq!(sighting_of(&[&[form][..], &[0; 32]].concat()), None, "{form}");
+        }
+        assert_eq!(sighting_of(&[]), None);
     }
 
     #[test]
     fn an_unknown_format_is_refused_and_a_cut_row_is_damage() {
         let path = Path::new("/s");
-        let newer = StoreError::UnknownFormat { path: path.to_owned(), found: 2 };
-        assert_eq!(position_of(path, &[0, 0, 0, 2, 9, 9]), Err(newer));
+        let newer = StoreError::UnknownFormat { path: path.to_owned(), found: 9 };
+        assert_eq!(position_of(path, &[0, 0, 0, 9, 9, 9]), Err(newer));
         for damaged in [&[0, 0, 1][..], &[0, 0, 0, 1][..], &[0, 0, 0, 1, 0xff, 0xff][..]] {
             let read = position_of(path, damaged);
             assert!(matches!(read, Err(StoreError::Damaged { .. })), "{damaged:?}: {read:?}");

@@ -48,7 +48,7 @@ pub use registry::RocksStores;
 pub use rocks::RocksStore;
 
 /// Format of the rows. A store of another format is refused.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// What a store holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

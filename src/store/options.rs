@@ -35,8 +35,10 @@ pub(super) const LEVEL0_FILES_MAX: u8 = 24;
 ///   retries in the background would hide the error.
 /// - Files are not rewritten for their age: the window decides when they go.
 /// - Blocks of files that are gone leave the cache, or it would fill with the history.
+/// - A row is put into memory from where the last one was: rows of a batch ascend.
 const NAMED_OPTIONS: &str = "avoid_flush_during_shutdown=true;max_bgerror_resume_count=0;\
-                             ttl=0;periodic_compaction_seconds=0;uncache_aggressiveness=10000";
+                             ttl=0;periodic_compaction_seconds=0;uncache_aggressiveness=10000;\
+                             memtable_insert_with_hint_prefix_extractor=rocksdb.FixedPrefix.1";
 
 /// What all stores of the process share.
 pub(super) struct Engine {
@@ -227,6 +229,7 @@ mod tests {
                     "ttl=0",
                     "periodic_compaction_seconds=0",
                     "uncache_aggressiveness=10000",
+                    "memtable_insert_with_hint_prefix_extractor=rocksdb.FixedPrefix.1",
                     "compaction_filter_factory=oncegate.horizon",
                     "soft_pending_compaction_bytes_limit=0",
                 ],

@@ -10,7 +10,7 @@ use super::expiry::{Expiry, Horizon};
 use super::fold::Fold;
 use super::handle::{OpenStore, Written};
 use super::keys::{
-    KEY_BYTES, POSITION_KEY, SIGHTING_BYTES, key_row, position_row, sighting_of, sighting_row,
+    KEY_BYTES, POSITION_KEY, SIGHTING_BYTES_MAX, SightingRow, key_row, position_row, sighting_of,
 };
 use super::opening::{check_files, check_space, read_position};
 use super::options::Engine;
@@ -33,7 +33,7 @@ const WAIT_MAX: Duration = Duration::from_secs(30);
 const WAIT_AFTER_ERROR_MAX: Duration = Duration::from_secs(2);
 const WAIT_STEP: Duration = Duration::from_millis(2);
 /// Overhead of a row in a batch, roughly.
-const BATCH_ROW_BYTES: usize = KEY_BYTES + SIGHTING_BYTES + 8;
+const BATCH_ROW_BYTES: usize = KEY_BYTES + SIGHTING_BYTES_MAX + 8;
 
 /// The store of one partition. Its owner is one thread; dropping it closes it without a flush.
 pub struct RocksStore {
@@ -170,7 +170,7 @@ impl RocksStore {
             let sighting = match row {
                 None => None,
                 Some(row) => Some(sighting_of(&row).ok_or_else(|| {
-                    StoreError::damaged(&self.store.path, "a sighting's row has a wrong width")
+                    StoreError::damaged(&self.store.path, "a sighting's row cannot be read")
                 })?),
             };
             found.push(sighting);
@@ -261,7 +261,7 @@ fn batch_of(changed: &[(SightingKey, Sighting)], position: &Position) -> WriteBa
     let bytes = changed.len() * BATCH_ROW_BYTES + position.len() + BATCH_ROW_BYTES;
     let mut batch = WriteBatch::with_capacity_bytes(bytes);
     for (key, sighting) in changed {
-        batch.put(key_row(key), sighting_row(sighting));
+        batch.put(key_row(key), SightingRow::of(sighting));
     }
     batch.put(POSITION_KEY, position);
     batch
