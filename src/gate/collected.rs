@@ -64,7 +64,7 @@ impl Keyed {
     }
 }
 
-/// What an empty collection keeps of its memory, so that small batches allocate nothing.
+/// What an empty collection keeps of its memory in any case, so that small batches allocate nothing.
 const KEPT_BYTES: usize = 1 << 20;
 const KEPT_RECORDS: usize = 4096;
 
@@ -112,13 +112,31 @@ impl Collected {
         self.bytes.len()
     }
 
-    /// Drops everything, and memory beyond what a small batch needs: other partitions may need it.
+    /// Drops everything. The memory is kept for the next batch.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.headers.clear();
         self.records.clear();
         self.events.clear();
         self.front = 0;
+    }
+
+    /// Bytes of memory that an empty collection keeps; 0 for another.
+    pub fn kept_bytes(&self) -> usize {
+        if !self.is_empty() {
+            return 0;
+        }
+        self.bytes.capacity()
+            + self.headers.capacity() * size_of::<StoredHeader>()
+            + self.records.capacity() * size_of::<StoredRecord>()
+            + self.events.capacity() * size_of::<Keyed>()
+    }
+
+    /// Gives back the memory of an empty collection beyond what a small batch needs.
+    pub fn shed(&mut self) {
+        if !self.is_empty() {
+            return;
+        }
         self.bytes.shrink_to(KEPT_BYTES);
         self.headers.shrink_to(KEPT_RECORDS);
         self.records.shrink_to(KEPT_RECORDS);

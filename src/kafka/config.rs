@@ -103,10 +103,11 @@ pub fn consumer_config(
     member_id: &str,
 ) -> ClientConfig {
     let mut config = reader(properties, &route.group_id, Isolation::ReadCommitted);
-    // One batch ahead. The client's own measure, 100,000 records of each partition, is more than
-    // comes in a transaction's time, and small records take several times their bytes.
+    // About a batch ahead. The client's own measure, 100,000 records of each partition, is more
+    // than is worked through in a transaction's time, and small records take several times their
+    // bytes.
     let ahead_kbytes = (route.batch.bytes as u64 / 1024).clamp(AHEAD_KBYTES_MIN, QUEUE_KBYTES_MAX);
-    let ahead_records = route.batch.records.clamp(AHEAD_RECORDS_MIN, AHEAD_RECORDS_MAX);
+    let ahead_records = (route.batch.records / 2).clamp(AHEAD_RECORDS_MIN, AHEAD_RECORDS_MAX);
     for (name, value) in [
         ("queued.max.messages.kbytes", ahead_kbytes.to_string()),
         ("queued.min.messages", ahead_records.to_string()),
@@ -361,7 +362,7 @@ mod tests {
         assert_eq!(consumer.get("fetch.wait.max.ms"), Some("7"));
         assert_eq!(consumer.get("heartbeat.interval.ms"), Some("3000"));
         assert_eq!(consumer.get("queued.max.messages.kbytes"), Some("32768"));
-        assert_eq!(consumer.get("queued.min.messages"), Some("20000"));
+        assert_eq!(consumer.get("queued.min.messages"), Some("10000"));
         assert_eq!(consumer.get("compression.type"), None);
         assert_eq!(member_id("g", "lab", "i", 2), "g-lab-i-2");
     }

@@ -238,7 +238,17 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
         if self.tasks.values().all(|task| task.collected.is_empty()) {
             self.end_batch();
         }
+        self.shed_memory();
         Ok(())
+    }
+
+    /// Partitions keep their memory for the next batch, as long as all of them together keep no more
+    /// than a batch may have.
+    fn shed_memory(&mut self) {
+        let kept: usize = self.tasks.values().map(|task| task.collected.kept_bytes()).sum();
+        if kept > self.route.batch.bytes_max {
+            self.tasks.values_mut().for_each(|task| task.collected.shed());
+        }
     }
 
     /// No record is under way.

@@ -207,13 +207,15 @@ impl<B: Broker> Running<'_, B> {
     }
 
     fn send(&mut self, record: &OutputRecord<'_>) -> Result<(), Stop> {
-        let began_ms = self.broker.now_ms();
+        // No clock is asked for a record that is taken at once.
+        let mut full_since_ms = None;
         loop {
             match self.broker.send(record) {
                 Ok(()) => return Ok(()),
                 Err(SendError::Refused(error)) => return Err(Stop::Record(error)),
                 Err(SendError::QueueFull) => {
-                    if self.broker.now_ms() - began_ms > self.limits.patience_ms() {
+                    let now_ms = self.broker.now_ms();
+                    if now_ms - *full_since_ms.get_or_insert(now_ms) > self.limits.patience_ms() {
                         return Err(Stop::Error(timed_out("send", TxnErrorClass::Abort)));
                     }
                     // Gives the client time to deliver; what it delivers is counted by the drain.

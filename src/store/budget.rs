@@ -51,9 +51,10 @@ impl StoreBudget {
 
     /// Bytes after which a store writes a file, where `open` stores were opened before it. Later
     /// ones get less: each part-filled store keeps its rows, and a filter for as many as it may
-    /// hold. Files below 1 MB would be too many.
+    /// hold. Twice as much must fit, since rows stay in memory while they are written to a file.
+    /// Files below 1 MB would be too many.
     pub(super) fn memtable_bytes(&self, open: usize) -> usize {
-        (self.unflushed_bytes() / (open + 1).clamp(4, 64)).clamp(1 << 20, 64 << 20)
+        (self.unflushed_bytes() / 2 / (open + 1).clamp(4, 64)).clamp(1 << 20, 64 << 20)
     }
 }
 
