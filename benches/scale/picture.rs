@@ -10,7 +10,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 const WIDTH: f64 = 900.0;
-const HEIGHT: f64 = 330.0;
+const HEIGHT: f64 = 340.0;
 const TOP: f64 = 104.0;
 const FLOOR: f64 = 262.0;
 const CHART: f64 = 290.0;
@@ -101,10 +101,15 @@ fn chart(svg: &mut String, left: f64, head: &str, keys: &[f64], lines: &[Line]) 
          <line class=\"axis\" x1=\"{left}\" x2=\"{}\" y1=\"{FLOOR}\" y2=\"{FLOOR}\"/>",
         left + CHART - 30.0
     );
+    let _ = writeln!(
+        svg,
+        "<text class=\"small\" x=\"{left}\" y=\"{}\">millions of keys</text>",
+        FLOOR + 34.0
+    );
     for keys in keys {
         let _ = writeln!(
             svg,
-            "<text text-anchor=\"middle\" class=\"small\" x=\"{:.1}\" y=\"{}\">{:.0} M</text>",
+            "<text text-anchor=\"middle\" class=\"small\" x=\"{:.1}\" y=\"{}\">{:.0}</text>",
             x(*keys),
             FLOOR + 18.0,
             keys / 1e6
@@ -113,31 +118,36 @@ fn chart(svg: &mut String, left: f64, head: &str, keys: &[f64], lines: &[Line]) 
     for (nth, Line { class, name, values }) in lines.iter().enumerate() {
         let _ = writeln!(
             svg,
-            "<text class=\"small {class}\" x=\"{left}\" y=\"{}\">{name}</text>",
-            74.0 + 14.0 * nth as f64
+            "<text class=\"small {class}\" x=\"{left}\" y=\"{}\">{name}: {}</text>",
+            74.0 + 14.0 * nth as f64,
+            from_to(values)
         );
         let points = keys.iter().zip(values).filter_map(|(keys, value)| Some((*keys, (*value)?)));
-        let points: Vec<(f64, f64, f64)> =
-            points.map(|(keys, value)| (x(keys), y(value), value)).collect();
+        let points: Vec<(f64, f64)> = points.map(|(keys, value)| (x(keys), y(value))).collect();
         polyline(svg, *class, &points);
     }
 }
 
-/// A line through its points, the last of them with its value.
-fn polyline(svg: &mut String, class: char, points: &[(f64, f64, f64)]) {
-    let path: Vec<String> = points.iter().map(|(x, y, _)| format!("{x:.1},{y:.1}")).collect();
-    let _ = writeln!(svg, "<polyline class=\"{class}\" points=\"{}\"/>", path.join(" "));
-    for (x, y, _) in points {
-        let _ = writeln!(svg, "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\"/>");
+/// The first and the last value of a line, in words.
+fn from_to(values: &[Option<f64>]) -> String {
+    let text = |value: &f64| match *value {
+        value if value < 1_000.0 => format!("{value:.1}"),
+        value => grouped(value),
+    };
+    let known: Vec<&f64> = values.iter().flatten().collect();
+    match known[..] {
+        [] => "not measured".into(),
+        [only] => text(only),
+        [first, .., last] => format!("{} to {}", text(first), text(last)),
     }
-    if let Some((x, y, value)) = points.last() {
-        let value = if *value < 1_000.0 { format!("{value:.1}") } else { grouped(*value) };
-        let _ = writeln!(
-            svg,
-            "<text text-anchor=\"end\" class=\"small\" x=\"{:.1}\" y=\"{:.1}\">{value}</text>",
-            x + 14.0,
-            y - 7.0
-        );
+}
+
+/// A line through its points.
+fn polyline(svg: &mut String, class: char, points: &[(f64, f64)]) {
+    let path: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+    let _ = writeln!(svg, "<polyline class=\"{class}\" points=\"{}\"/>", path.join(" "));
+    for (x, y) in points {
+        let _ = writeln!(svg, "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\"/>");
     }
 }
 
