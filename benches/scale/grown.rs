@@ -16,6 +16,10 @@ use std::time::{Duration, Instant};
 
 /// Merging is over where nothing has changed for so long.
 const STILL: Duration = Duration::from_secs(6);
+/// A merge has begun by then, or none was due.
+const BEGUN: Duration = Duration::from_secs(2);
+/// More files than make a merge due.
+const MERGE_FILES: usize = 12;
 /// Longest wait for it.
 const SETTLE_MAX: Duration = Duration::from_secs(900);
 const ROUTE: &str = "scale";
@@ -91,7 +95,7 @@ impl Grown {
         let asked: Vec<SightingKey> = changed.iter().map(|(key, _)| *key).collect();
         let look_up = self.ask(&asked, 0)?;
         // The store looks only at the position: rows would be packed for nothing.
-        let entry = entry_after(&self.position, &self.window, Rows::default());
+        let entry = entry_after(&self.position, &self.window, (BATCH, Rows::default()));
         let receipt = receipt_of(&entry, self.position.journal_next);
         let begun = Instant::now();
         self.store.apply(&receipt, &changed)?;
@@ -104,7 +108,7 @@ impl Grown {
     pub fn restore(&mut self, batches: u64) -> Done<Restored> {
         let (mut last, mut parts) = (self.position.clone(), Vec::new());
         for _ in 0..batches {
-            let entry = entry_after(&last, &self.window, rows_from(last.committed_next()));
+            let entry = entry_after(&last, &self.window, (BATCH, rows_from(last.committed_next())));
             last = receipt_of(&entry, last.journal_next).into_position();
             parts.extend(entry.parts);
         }
@@ -150,9 +154,30 @@ impl Grown {
 
     /// Waits until merging is over, or for long enough.
     pub fn settle(&self) -> StoreSize {
+        self.wait_still(STILL)
+    }
+
+    /// Sees that all files are merged: how many wait for it is chance, and each costs a look-up its
+    /// filter. Positions without sightings make the files that are missing for a merge.
+    pub fn merge(&mut self) -> Done<()> {
+        for _ in 0..MERGE_FILES {
+            if self.wait_still(BEGUN).unmerged_files == 0 {
+                return Ok(());
+            }
+            let entry = entry_after(&self.position, &self.window, (0, Rows::default()));
+            let receipt = receipt_of(&entry, self.position.journal_next);
+            self.store.apply(&receipt, &[])?;
+            self.position = receipt.into_position();
+            self.store.flush()?;
+        }
+        eprintln!("scale: {} has files that are not merged", self.folder.display());
+        Ok(())
+    }
+
+    fn wait_still(&self, still: Duration) -> StoreSize {
         let begun = Instant::now();
         let (mut size, mut since) = (self.store.size(), Instant::now());
-        while since.elapsed() < STILL && begun.elapsed() < SETTLE_MAX {
+        while since.elapsed() < still && begun.elapsed() < SETTLE_MAX {
             thread::sleep(Duration::from_millis(200));
             let now = self.store.size();
             if now != size {
@@ -186,10 +211,10 @@ fn rows_from(from: i64) -> Rows {
     Rows { firsts: pack_firsts(&firsts, from), ..Rows::default() }
 }
 
-/// The entry of the next batch.
-fn entry_after(last: &Position, window: &Window, rows: Rows) -> EncodedEntry {
+/// The entry of the next so many keys.
+fn entry_after(last: &Position, window: &Window, (keys, rows): (u64, Rows)) -> EncodedEntry {
     let (from, before) = (last.committed_next(), last.progress().window);
-    let to = from + BATCH as i64;
+    let to = from + keys as i64;
     let newest = (from..to).map(|n| keys::key(n as u64).event_micros).max();
     let after = newest.map_or(before, |newest| before.after(window, newest));
     let counts = |records: i64| {

@@ -93,7 +93,7 @@ impl Site<'_> {
             small.write()?;
         }
         small.flush()?;
-        small.settle();
+        small.merge()?;
         Ok(small)
     }
 }
@@ -122,6 +122,7 @@ pub fn measure(site: &Site<'_>, large: &mut Grown, stretch: Stretch) -> Done<Mil
     let keys = large.keys();
     let flushed = large.flush()?;
     let settled = large.settle();
+    large.merge()?;
     warm_up(large)?;
     let memory = system::memory()?;
     let budget_bytes = large.budget_bytes();
