@@ -75,7 +75,8 @@ fn run(arguments: &Arguments) -> Done<()> {
     if !arguments.millions.is_sorted_by(|a, b| a < b) {
         return Err("--millions must ascend".into());
     }
-    fs::create_dir_all(&arguments.folder)?;
+    fs::create_dir_all(&arguments.folder)
+        .map_err(|error| format!("cannot make {}: {error}", arguments.folder.display()))?;
     let folder = tempfile::Builder::new().prefix("scale-").tempdir_in(&arguments.folder)?;
     let milestones = climb(arguments, folder.path())?;
     print!("{}\n{}", report::tables(&milestones), ten_billion(&milestones));
