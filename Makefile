@@ -22,7 +22,7 @@ ARGS ?=
 export RUST_TEST_THREADS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test broker bench bench-peers chaos recovery sizing test-ops compose-proof bench-check
+.PHONY: help deps build demo test broker bench bench-peers bench-scale chaos recovery sizing test-ops compose-proof bench-check
 
 help: ## Say what there is
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -63,6 +63,9 @@ bench-check: build ## Count instructions under callgrind; 5 % more than recorded
 
 bench-peers: build ## Compare with a bare copy and with Kafka Streams (ARGS='--latency', ...)
 	@$(BIN)/bench_peers $(ARGS)
+
+bench-scale: build ## How the store grows: 1 to 100 million keys (ARGS='--millions 1,10,100,200 --picture docs/scale.svg')
+	@"$$(sh scripts/bench-path.sh scale)" $(ARGS)
 
 chaos: build ## Three brokers, three processes, faults at random (SEED=n MINUTES=m)
 	@$(BIN)/chaos $(if $(SEED),--seed $(SEED)) $(if $(MINUTES),--minutes $(MINUTES)) $(ARGS)

@@ -36,6 +36,11 @@ impl Kept {
         found
     }
 
+    /// Brings all rows to files.
+    pub fn flush(&mut self) {
+        self.store.flush().expect("the store takes it");
+    }
+
     /// Writes what an entry changed.
     pub fn apply(&mut self, entry: &EncodedEntry, changed: &[(SightingKey, Sighting)]) {
         let from = self.next;

@@ -6,10 +6,12 @@
 //! `instructions.toml`. Must not be in here: a broker, or chance.
 
 mod batch;
+mod hits;
 mod kept;
 
 use batch::{BATCH, Batch, Partition};
 use criterion::{BatchSize, Criterion, Throughput};
+use hits::Hits;
 use kept::Kept;
 use oncegate::gate::Collected;
 use oncegate::identity::Deriver;
@@ -147,5 +149,21 @@ fn bench() {
         );
     });
     group.finish();
+    bench_store(&mut criterion);
     criterion.final_summary();
+}
+
+/// Look-ups in a store of a hundred thousand keys, by how many of a batch it knows.
+fn bench_store(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("store");
+    group.throughput(Throughput::Elements(BATCH as u64));
+    let mut hits = Hits::new();
+    for percent in [0, 10, 90] {
+        let keys = hits.batch(percent);
+        assert_eq!(hits.look_up(&keys), BATCH * percent / 100, "the batch is what it says");
+        group.bench_function(format!("look-up, {percent} % known"), |b| {
+            b.iter(|| black_box(hits.look_up(&keys)));
+        });
+    }
+    group.finish();
 }
