@@ -23,7 +23,7 @@ use std::process::ExitCode;
 
 /// The allocator of the program: memory is that of a process with it.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// The error says all that there is to say: a bench is only ended by one.
 type Done<T> = Result<T, Box<dyn Error>>;

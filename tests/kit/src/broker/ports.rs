@@ -57,6 +57,8 @@ mod tests {
         assert_ne!(first.number(), second.number());
         let number = first.number();
         drop(first);
-        assert_eq!(Port::take(folder.path()).unwrap().number(), number);
+        // A test beside this one, with a folder of its own, may take it in between.
+        let mut taken = (0..1000).map(|_| Port::take(folder.path()).unwrap().number());
+        assert!(taken.any(|taken| taken == number), "{number} does not come back");
     }
 }
