@@ -18,8 +18,8 @@ pub const BATCH_WAIT_MS: u64 = 50;
 const SESSION_MS: u64 = 10_000;
 /// A slow machine must not end a transaction that is under way.
 const TRANSACTION_MS: u64 = 30_000;
-/// What docs/operations.md says for so many keys: a quarter of it holds the rows that are not in
-/// files yet.
+/// Enough for some millions of keys: their filters take a hundredth of it, and a quarter holds the
+/// rows that are not in files yet.
 const STORE_MEMORY: &str = "128MiB";
 
 /// How the contenders run.
