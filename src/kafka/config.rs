@@ -30,7 +30,7 @@ const QUEUE_KBYTES_MAX: u64 = 2_097_151;
 const QUEUE_KBYTES_MIN: u64 = 64 * 1024;
 /// Least memory for records that were fetched ahead: one fetch of a few partitions.
 const AHEAD_KBYTES_MIN: u64 = 16 * 1024;
-/// Records of each partition that the client tries to have fetched ahead.
+/// Records of all partitions that the client tries to have fetched ahead: it looks at its one queue.
 const AHEAD_RECORDS_MIN: usize = 1_000;
 /// librdkafka's own default.
 const AHEAD_RECORDS_MAX: usize = 100_000;
@@ -103,9 +103,9 @@ pub fn consumer_config(
     member_id: &str,
 ) -> ClientConfig {
     let mut config = reader(properties, &route.group_id, Isolation::ReadCommitted);
-    // About a batch ahead. The client's own measure, 100,000 records of each partition, is more
-    // than is worked through in a transaction's time, and small records take several times their
-    // bytes.
+    // Half a batch ahead, and what one fetch brings beyond that. The client's own measure, 100,000
+    // records, is more than is worked through in a transaction's time, and small records take
+    // several times their bytes.
     let ahead_kbytes = (route.batch.bytes as u64 / 1024).clamp(AHEAD_KBYTES_MIN, QUEUE_KBYTES_MAX);
     let ahead_records = (route.batch.records / 2).clamp(AHEAD_RECORDS_MIN, AHEAD_RECORDS_MAX);
     for (name, value) in [
