@@ -62,3 +62,19 @@ fn the_manual_page_has_every_command_with_its_options() {
     let headings = page.lines().filter(|line| line.starts_with(".SH ")).count();
     assert!(headings < 12, "{headings}");
 }
+
+/// The settings of the allocator stand in a symbol that it looks for by name: were the name wrong, it
+/// would say nothing and keep its own.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_allocator_takes_its_settings() {
+    let output = Command::new(env!("CARGO_BIN_EXE_oncegate"))
+        .arg("--version")
+        .env("MALLOC_CONF", "stats_print:true")
+        .output()
+        .expect("the program runs");
+    let told = String::from_utf8_lossy(&output.stderr);
+    for setting in ["opt.narenas: 4", "opt.dirty_decay_ms: 1000", "opt.muzzy_decay_ms: 0"] {
+        assert!(told.lines().any(|line| line.trim().starts_with(setting)), "{setting} in {told}");
+    }
+}

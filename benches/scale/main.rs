@@ -4,6 +4,8 @@
 //! the gate asks it, a batch of 10,000 at a time, and has no broker. Must not be in here: a bound that
 //! fails a run.
 
+#[path = "../../src/allocator.rs"]
+mod allocator;
 mod grown;
 mod keys;
 mod milestone;
@@ -20,10 +22,6 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-
-/// The allocator of the program, which has settings of its own beside it: it gives memory back sooner.
-#[global_allocator]
-static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// The error says all that there is to say: a bench is only ended by one.
 type Done<T> = Result<T, Box<dyn Error>>;

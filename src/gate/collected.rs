@@ -121,15 +121,19 @@ impl Collected {
         self.front = 0;
     }
 
-    /// Bytes of memory that an empty collection keeps; 0 for another.
-    pub fn kept_bytes(&self) -> usize {
+    /// Bytes of memory that an empty collection keeps and [`shed`](Collected::shed) gives back; 0 for
+    /// another.
+    pub fn spare_bytes(&self) -> usize {
+        fn spare<T>(memory: &Vec<T>, kept: usize) -> usize {
+            memory.capacity().saturating_sub(kept) * size_of::<T>()
+        }
         if !self.is_empty() {
             return 0;
         }
-        self.bytes.capacity()
-            + self.headers.capacity() * size_of::<StoredHeader>()
-            + self.records.capacity() * size_of::<StoredRecord>()
-            + self.events.capacity() * size_of::<Keyed>()
+        spare(&self.bytes, KEPT_BYTES)
+            + spare(&self.headers, KEPT_RECORDS)
+            + spare(&self.records, KEPT_RECORDS)
+            + spare(&self.events, KEPT_RECORDS)
     }
 
     /// Gives back the memory of an empty collection beyond what a small batch needs.
@@ -295,5 +299,23 @@ impl Collected {
             hasher.update(part.unwrap_or_default());
         }
         hasher.finalize().into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_kept_until_it_is_shed_and_a_small_batch_keeps_its_own() {
+        let mut collected = Collected::new(0);
+        collected.bytes.reserve_exact(3 * KEPT_BYTES);
+        collected.records.reserve_exact(KEPT_RECORDS / 2);
+        collected.clear();
+        assert_eq!(collected.spare_bytes(), 2 * KEPT_BYTES);
+        collected.shed();
+        assert_eq!(collected.spare_bytes(), 0);
+        assert!(collected.bytes.capacity() >= KEPT_BYTES);
+        assert!(collected.records.capacity() >= KEPT_RECORDS / 2);
     }
 }

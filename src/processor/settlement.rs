@@ -243,10 +243,10 @@ impl<B: Broker, T: Takeovers, O: Observer> Worker<B, T, O> {
     }
 
     /// Partitions keep their memory for the next batch, as long as all of them together keep no more
-    /// than a batch may have.
+    /// than a batch may have beyond what each needs for a small one.
     fn shed_memory(&mut self) {
-        let kept: usize = self.tasks.values().map(|task| task.collected.kept_bytes()).sum();
-        if kept > self.route.batch.bytes_max {
+        let spare: usize = self.tasks.values().map(|task| task.collected.spare_bytes()).sum();
+        if spare > self.route.batch.bytes_max {
             self.tasks.values_mut().for_each(|task| task.collected.shed());
         }
     }

@@ -51,8 +51,8 @@ impl StoreBudget {
 
     /// Bytes after which a store writes a file, where `open` stores were opened before it. Later
     /// ones get less: each part-filled store keeps its rows, and a filter for as many as it may
-    /// hold. Twice as much must fit, since rows stay in memory while they are written to a file.
-    /// Files below 1 MB would be too many.
+    /// hold. Twice as much fits, since rows stay in memory while they are written to a file; not where
+    /// there are very many stores, whose files below 1 MB would be too many (`pressure` sees to those).
     pub(super) fn memtable_bytes(&self, open: usize) -> usize {
         (self.unflushed_bytes() / 2 / (open + 1).clamp(4, 64)).clamp(1 << 20, 64 << 20)
     }

@@ -45,7 +45,7 @@ pub enum StoreError {
         /// What was found.
         detail: String,
     },
-    /// Refuse it: it may belong to a newer version.
+    /// Wait for a person: the version that wrote it can go on with it, or it is built anew.
     #[error(
         "the store {} has format {found}, this version of oncegate reads format {FORMAT}: run the \
          version that wrote it, or move the directory away to build the store anew",

@@ -14,8 +14,8 @@ use std::ffi::c_int;
 const BLOCK_BYTES: usize = 8 << 10;
 /// Bits of the filter for each key: one look-up in a hundred reads a block in vain.
 const FILTER_BITS_A_KEY: f64 = 10.0;
-/// The filter of rows that are not in files yet, as a part of their memory: a row takes some 110
-/// bytes of it, so that this gives a key 11 bits.
+/// The filter of rows that are not in files yet, as a part of their memory: a row takes some 100
+/// bytes of it, so that this gives a key 10 bits.
 const MEMTABLE_FILTER_RATIO: f64 = 0.0125;
 /// Files of a size that expiry can drop one by one, and whose filter (half a million keys) is a
 /// small block of the cache.
